@@ -1,0 +1,337 @@
+"""What the package does: ingest traces, compare runs, query the warehouse. The command line only calls this."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from pipeline import __version__
+from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
+from pipeline.catalog.header import View
+from pipeline.errors import InputError, TracemillError, UsageError
+from pipeline.extract.formats import kineto
+from pipeline.extract.report import Report
+from pipeline.extract.source import find_sources, label_of, rank_of
+from pipeline.load.partitions import PartitionWriter, remove
+from pipeline.load.warehouse import Warehouse
+from pipeline.render.html import write_html
+from pipeline.render.xlsx import write_xlsx
+from pipeline.result import SCOPE_KEYS, Comparison, ResultTable, Side
+from pipeline.schema import PROBLEM_KINDS, RAW_TABLES
+
+DEFAULT_WAREHOUSE = "tracemill-warehouse"
+# Kinds that tell how the data looks, not that some of it was changed or set aside.
+_HARMLESS = frozenset({"overlap"})
+PathLike = str | os.PathLike[str]
+Progress = Callable[[Path, int], None]
+
+
+@dataclass(frozen=True)
+class Ingested:
+    """One run after ingest. `is_new` is False where the same content was there already."""
+
+    run_id: str
+    label: str
+    source: Path
+    problems: tuple[str, ...]
+    is_new: bool
+
+
+def warehouse_folder(folder: PathLike | None = None) -> Path:
+    """The warehouse to use: the one given, else TRACEMILL_WAREHOUSE, else ./tracemill-warehouse."""
+    return Path(folder or os.environ.get("TRACEMILL_WAREHOUSE") or DEFAULT_WAREHOUSE)
+
+
+def ingest(
+    sources: PathLike | Iterable[PathLike],
+    *,
+    label: str | None = None,
+    warehouse: PathLike | None = None,
+    strict: bool = False,
+    progress: Progress | None = None,
+) -> list[Ingested]:
+    """Ingest traces (files, or folders with all traces in them), each as one run.
+
+    `label` names the execution, one for all sources; without it each run is named after its file. `strict` makes a trace
+    that had to be mended an error. `progress` receives (file, bytes read). Raises InputError for the first source that
+    cannot be read; runs ingested before it stay.
+    """
+    paths = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
+    files = [file for path in paths for file in find_sources(Path(path))]
+    house = Warehouse(warehouse_folder(warehouse))
+    several = label is not None and len(files) > 1
+    done = [_ingest_file(house, file, label or label_of(file), several, strict, progress) for file in files]
+    house.refresh()
+    return done
+
+
+def _ingest_file(
+    house: Warehouse, file: Path, label: str, several: bool, strict: bool, progress: Progress | None
+) -> Ingested:
+    stat = file.stat()
+    known = {
+        "label": label,
+        "source_path": str(file.resolve()),
+        "source_bytes": stat.st_size,
+        "source_modified_ns": stat.st_mtime_ns,
+    }
+    for run_id, manifest in house.manifests().items():
+        if known.items() <= manifest.items():
+            return _ingested(house, run_id, label, file, is_new=False, strict=strict)
+    folder = house.new_folder()
+    try:
+        report = _extract(file, label, folder, progress)
+        for run_id, manifest in house.manifests().items():
+            if (manifest["label"], manifest["content_hash"]) == (label, report.content_hash):
+                return _ingested(house, run_id, label, file, is_new=False, strict=strict)
+        run_id = _claim(house, label, report, several)
+        try:
+            house.place(run_id, folder)
+            house.derive(run_id)
+            done = _ingested(house, run_id, label, file, is_new=True, strict=strict)
+            house.commit(run_id, {**known, "content_hash": report.content_hash, "rank": report.rank})
+        except BaseException:
+            house.abandon(run_id)
+            raise
+        return done
+    finally:
+        remove([folder])
+
+
+def _extract(file: Path, label: str, folder: Path, progress: Progress | None) -> Report:
+    """Stream one file into Parquet below `folder`."""
+    report = Report()
+    writer = PartitionWriter(folder)
+    for table, batch in kineto.extract(file, report, (lambda size: progress(file, size)) if progress else None):
+        writer.write(table, batch)
+    if report.rank is None:
+        report.rank = rank_of(file)
+    if report.problems:
+        writer.write("problem", report.problem_batch())
+    row = {
+        "label": label,
+        "source_path": str(file.resolve()),
+        "source_format": kineto.NAME,
+        "source_bytes": report.source_bytes,
+        "content_hash": report.content_hash,
+        "rank": report.rank,
+        "world_size": report.world_size,
+        "device_name": report.device_name,
+        "base_time_ns": report.base_time_ns,
+        "event_count": report.event_count,
+        "ingested_at": dt.datetime.now(dt.timezone.utc).isoformat(timespec="seconds"),
+        "tool_version": __version__,
+    }
+    writer.write("run", pa.RecordBatch.from_pylist([row], schema=RAW_TABLES["run"]))
+    writer.close()
+    return report
+
+
+def _claim(house: Warehouse, label: str, report: Report, several: bool) -> str:
+    """A run id that nobody has: the label, the rank where a label has several, a hash only where inputs would meet."""
+    name = re.sub(r"[^\w.\-]", "_", label) or "run"
+    others = [manifest for manifest in house.manifests().values() if manifest["label"] == label]
+    if report.rank is not None and (several or any(other["rank"] != report.rank for other in others)):
+        name = f"{name}.r{report.rank}"
+    for run_id in (name, f"{name}-{report.content_hash[:8]}", f"{name}-{report.content_hash}"):
+        if house.claim(run_id):
+            return run_id
+    raise UsageError(f"run {name} is being ingested by another process; wait for it, or give another --label")
+
+
+def _ingested(house: Warehouse, run_id: str, label: str, file: Path, *, is_new: bool, strict: bool) -> Ingested:
+    problems = house.problems(run_id)
+    texts = tuple(_problem_text(*problem) for problem in problems)
+    if strict and any(kind not in _HARMLESS for kind, _, _ in problems):
+        raise InputError(f"{file}: not intact, and --strict was given: {'; '.join(texts)}")
+    return Ingested(run_id, label, file, texts, is_new)
+
+
+def _problem_text(kind: str, count: int, detail: str) -> str:
+    return f"{count} × {PROBLEM_KINDS.get(kind, kind)}" + (f" (first: {detail})" if detail else "")
+
+
+def compare(
+    base: PathLike,
+    comparison: PathLike,
+    *,
+    output: PathLike | None = None,
+    warehouse: PathLike | None = None,
+    only: Sequence[str] = (),
+    skip: Sequence[str] = (),
+    base_step: int | None = None,
+    comparison_step: int | None = None,
+    details: bool = True,
+    xlsx: bool = True,
+    html: bool = True,
+    strict: bool = False,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Compare two runs, each a trace (ingested first), a run id or a label in the warehouse.
+
+    Returns the result tables as Arrow; with `output` it also writes a workbook and an HTML page into that folder. `only` and
+    `skip` choose views by name. Raises UsageError for an unknown run, step or view.
+    """
+    house = Warehouse(warehouse_folder(warehouse))
+    views = _chosen(house.catalog, only, skip, details)
+    run_ids = [_run_id(house, side, strict, progress) for side in (base, comparison)]
+    with house.connect() as connection:
+        sides = [_side(connection, house, run, step) for run, step in zip(run_ids, (base_step, comparison_step), strict=True)]
+        tables = {view.name: ResultTable(view, _rows(connection, view, sides)) for view in views}
+    options = {"only": ", ".join(only), "skip": ", ".join(skip)}
+    result = Comparison(sides[0], sides[1], tables, CATALOG_VERSION, house.catalog.fingerprint, options, tuple(_notes(sides)))
+    if output is None:
+        return result
+    return replace(result, files=tuple(_write(result, Path(output), xlsx, html)))
+
+
+def _write(result: Comparison, folder: Path, xlsx: bool, html: bool) -> Iterator[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = f"performance_comparison_result_{dt.datetime.now(dt.timezone.utc):%Y%m%d%H%M%S%f}"
+    if xlsx:
+        yield from write_xlsx(result, folder / f"{stem}.xlsx")
+    if html:
+        yield write_html(result, folder / f"{stem}.html")
+
+
+def _chosen(catalog: Catalog, only: Sequence[str], skip: Sequence[str], details: bool) -> list[View]:
+    """Comparison views to show, headline first; names may leave out the ending `_comparison`."""
+    by_name = {view.name: view for view in catalog.comparisons}
+
+    def named(name: str) -> View:
+        view = by_name.get(name) or by_name.get(f"{name}_comparison")
+        if view is None:
+            raise UsageError(f"no comparison {name!r}; there are: {', '.join(sorted(by_name))}")
+        return view
+
+    wanted = [named(name) for name in only] or list(by_name.values())
+    left_out = [named(name) for name in skip]
+    shown = [view for view in wanted if view not in left_out and (details or not view.detail)]
+    return sorted(shown, key=lambda view: (not view.headline, wanted.index(view) if only else _PLACE.get(view.name, 99)))
+
+
+_PLACE = {name: i for i, name in enumerate(("overall_comparison", "step_comparison", "memory_peak_comparison"))}
+
+
+def _run_id(house: Warehouse, given: PathLike, strict: bool, progress: Progress | None) -> str:
+    """Run id of what a user named: a run id, a label with one run, or a path to one trace."""
+    path = Path(given)
+    if not path.exists() or os.fspath(given) in _names(house):
+        return _known_run(house, os.fspath(given))
+    files = find_sources(path)
+    if len(files) > 1:
+        raise UsageError(f"{path}: {len(files)} traces; ingest the folder and compare two of its runs, or name one file")
+    (done,) = ingest(files, warehouse=house.folder, strict=strict, progress=progress)
+    return done.run_id
+
+
+def _names(house: Warehouse) -> set[str]:
+    manifests = house.manifests()
+    return set(manifests) | {manifest["label"] for manifest in manifests.values()}
+
+
+def _known_run(house: Warehouse, name: str) -> str:
+    """Run id of a run id or of a label with one run. Raises UsageError where there is none or more than one."""
+    manifests = house.manifests()
+    if name in manifests:
+        return name
+    labelled = [run_id for run_id, manifest in manifests.items() if manifest["label"] == name]
+    if len(labelled) > 1:
+        raise UsageError(f"label {name!r} names {len(labelled)} runs; give one of: {', '.join(labelled)}")
+    if not labelled:
+        known = ", ".join(manifests) or "none yet"
+        raise UsageError(f"{name!r} is no file or folder, and no run of {house.folder}; runs there: {known}")
+    return labelled[0]
+
+
+def _side(connection: duckdb.DuckDBPyConnection, house: Warehouse, run_id: str, step: int | None) -> Side:
+    run = connection.execute("select * from marts.run where run_id = $run", {"run": run_id}).to_arrow_table().to_pylist()[0]
+    if step is not None:
+        existing = [
+            row[0]
+            for row in connection.execute("select step from marts.step where run_id = $run order by step", {"run": run_id}).fetchall()
+        ]
+        if step not in existing:
+            steps = f"it has steps {', '.join(map(str, existing))}" if existing else "it has no steps"
+            raise UsageError(f"run {run_id} has no step {step}; {steps}")
+    problems = tuple(_problem_text(*problem) for problem in house.problems(run_id))
+    return Side(run, step, problems)
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, view: View, sides: Sequence[Side]) -> pa.Table:
+    base, comparison = sides
+    values: dict[str, Any] = {
+        "base_run_id": base.run["run_id"],
+        "base_step": base.step,
+        "comparison_run_id": comparison.run["run_id"],
+        "comparison_step": comparison.step,
+    }
+    keys = [column.name for column in view.columns if column.name in SCOPE_KEYS]
+    # Run ids by `=`, which prunes partitions; a step may be NULL.
+    where = " and ".join(f"{key} {'=' if key.endswith('run_id') else 'is not distinct from'} ${key}" for key in keys)
+    return connection.execute(
+        f"select * from {view.qualified} where {where} order by {view.order}", {key: values[key] for key in keys}
+    ).to_arrow_table()
+
+
+def _notes(sides: Sequence[Side]) -> Iterator[str]:
+    """What a reader must know before the figures."""
+    for side in sides:
+        run = side.run
+        if not run["device_activity_count"]:
+            yield f"{run['run_id']}: no device activity in this trace, so device time, its split and kernels are empty"
+        for problem in side.problems:
+            yield f"{run['run_id']}: {problem}"
+    counts = [side.run["step_count"] for side in sides]
+    if counts[0] != counts[1] and sides[0].step is None and sides[1].step is None:
+        yield f"the runs recorded {counts[0]} and {counts[1]} steps: sums over whole runs do not compare, averages over steps do"
+
+
+def query(sql: str, *, warehouse: PathLike | None = None) -> pa.Table:
+    """Run one SELECT over the warehouse, read-only, and return its rows.
+
+    Raises UsageError for anything but one SELECT, and for an error in the query.
+    """
+    house = Warehouse(warehouse_folder(warehouse))
+    with house.connect() as connection:
+        try:
+            statements = connection.extract_statements(sql)
+            if len(statements) != 1 or statements[0].type not in (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN):
+                raise UsageError("give exactly one SELECT: the warehouse is read-only")
+            if statements[0].type == duckdb.StatementType.EXPLAIN and not _explains_select(connection, sql):
+                raise UsageError("only a SELECT can be explained")
+            return connection.execute(statements[0]).to_arrow_table()
+        except duckdb.Error as error:
+            raise UsageError(f"the query failed: {error}") from error
+
+
+def _explains_select(connection: duckdb.DuckDBPyConnection, sql: str) -> bool:
+    inner = re.sub(r"(?is)^\s*explain\s+(analyze\s+)?", "", sql)
+    return [statement.type for statement in connection.extract_statements(inner)] == [duckdb.StatementType.SELECT]
+
+
+def steps(run: str | None = None, *, warehouse: PathLike | None = None) -> pa.Table:
+    """Rows of `marts.step` of one run (run id or label), or of all."""
+    house = Warehouse(warehouse_folder(warehouse))
+    run_id = _known_run(house, run) if run else None
+    with house.connect() as connection:
+        where = "where run_id = $run" if run_id else ""
+        return connection.execute(
+            f"select * from marts.step {where} order by run_id, step", {"run": run_id} if run_id else {}
+        ).to_arrow_table()
+
+
+def views() -> Catalog:
+    """The catalog of views that this version answers."""
+    return Catalog()
+
+
+__all__ = ["Comparison", "Ingested", "ResultTable", "TracemillError", "compare", "ingest", "query", "steps", "views"]

@@ -1,0 +1,26 @@
+"""The data dictionary: every public view with its columns, written from the headers of the SQL files."""
+
+from __future__ import annotations
+
+from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
+from pipeline.catalog.header import View
+
+
+def describe_view(view: View) -> str:
+    """One view as Markdown."""
+    lines = [f"## marts.{view.name}", "", view.summary]
+    lines += ["", view.rules] if view.rules else []
+    lines += ["", f"Grain: {', '.join(view.grain)}. Order: {view.order}." + (f" Sheet: {view.sheet}." if view.sheet else "")]
+    lines += ["", "| column | type | meaning |", "| --- | --- | --- |"]
+    lines += [f"| {column.name} | {column.type} | {column.meaning} |" for column in view.columns]
+    return "\n".join(lines) + "\n"
+
+
+def data_dictionary(catalog: Catalog) -> str:
+    """All public views as one Markdown page."""
+    head = (
+        "# Data dictionary\n\n"
+        f"Catalog {CATALOG_VERSION}. Written by `make docs` from the headers in `sql/marts/`; do not edit.\n"
+        "Times are integer nanoseconds, sizes bytes; what was not measured is NULL.\n"
+    )
+    return head + "\n" + "\n".join(describe_view(view) for view in catalog.marts)

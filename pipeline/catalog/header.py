@@ -1,0 +1,183 @@
+"""A SQL file as a typed object: the header comment says what the view is, the body is one bare select.
+
+    -- One sentence that says what it is: one row per … .
+    --
+    -- Rules that a reader must know.
+    --
+    -- @title What a person calls it
+    -- @sheet NameOfTheSheet                (where it has one)
+    -- @headline                            (where a comparison shows it first, whole)
+    -- @detail                              (where it has a row per call, and can be left out)
+    -- @grain column, column
+    -- @order column desc, column
+    -- @materialized                        (where the result is kept per run as Parquet)
+    -- @column name type meaning            (every output column, in order)
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.errors import CatalogError
+
+# Semantic column types, closed: each allows these DuckDB types. Renderers take labels, units and formats from them.
+COLUMN_TYPES: dict[str, tuple[str, ...]] = {
+    "id": ("VARCHAR", "BIGINT"),
+    "name": ("VARCHAR",),
+    "text": ("VARCHAR",),
+    "category": ("VARCHAR",),
+    "flag": ("BOOLEAN",),
+    "timestamp_ns": ("BIGINT",),
+    "duration_ns": ("BIGINT",),
+    "bytes": ("BIGINT",),
+    "count": ("BIGINT",),
+    "ratio": ("DOUBLE",),
+    "share": ("DOUBLE",),
+    "depth": ("INTEGER",),
+    "bandwidth": ("DOUBLE",),
+}
+VIEW_LAYERS = ("staging", "intermediate", "marts")
+_TAGS = ("title", "sheet", "headline", "detail", "grain", "order", "materialized", "column")
+_REFERENCE = re.compile(r"\b(raw|seeds|macros|staging|intermediate|marts)\.([a-z_][a-z0-9_]*)")
+_COMMENT_OR_STRING = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One output column: `type` is a key of COLUMN_TYPES."""
+
+    name: str
+    type: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class View:
+    """One SQL file of a view layer. `references` are qualified names that the body reads."""
+
+    layer: str
+    name: str
+    summary: str
+    rules: str
+    title: str
+    sheet: str | None
+    headline: bool
+    detail: bool
+    grain: tuple[str, ...]
+    order: str
+    columns: tuple[Column, ...]
+    materialized: bool
+    body: str
+    references: frozenset[str]
+
+    @property
+    def qualified(self) -> str:
+        """Name with its schema: `marts.kernel`."""
+        return f"{self.layer}.{self.name}"
+
+    @property
+    def is_comparison(self) -> bool:
+        """Does it compare two runs (keyed by base_run_id and comparison_run_id)?"""
+        return bool(self.columns) and self.columns[0].name == "base_run_id"
+
+
+@dataclass(frozen=True)
+class Macro:
+    """One SQL file of `macros/`: `signature` is what follows CREATE MACRO up to AS."""
+
+    name: str
+    summary: str
+    signature: str
+    body: str
+    references: frozenset[str]
+
+
+def parse_view(path: Path) -> View:
+    """Read a view's file. Raises CatalogError where the header breaks the contract."""
+    comment, body = _split(path)
+    prose, tags = _tags(path, comment)
+    summary, _, rules = prose.partition("\n\n")
+    columns = tuple(_column(path, text) for name, text in tags if name == "column")
+    single = {name: text for name, text in tags if name != "column"}
+    if "one row per" not in summary:
+        raise CatalogError(f'{path}: the first paragraph must say "one row per …"')
+    for tag in ("title", "grain", "order"):
+        if not single.get(tag):
+            raise CatalogError(f"{path}: tag @{tag} is missing")
+    view = View(
+        layer=path.parent.name,
+        name=path.stem,
+        summary=" ".join(summary.split()),
+        rules=" ".join(rules.split()),
+        title=single["title"],
+        sheet=single.get("sheet"),
+        headline="headline" in single,
+        detail="detail" in single,
+        grain=tuple(part.strip() for part in single["grain"].split(",")),
+        order=single["order"],
+        columns=columns,
+        materialized="materialized" in single,
+        body=body,
+        references=_references(body),
+    )
+    _check_columns(path, view)
+    return view
+
+
+def parse_macro(path: Path) -> Macro:
+    """Read a macro's file: a comment, then `name(arguments) as expression`."""
+    comment, body = _split(path)
+    signature, separator, expression = body.partition(" as")
+    if not separator or not signature.startswith(path.stem + "("):
+        raise CatalogError(f"{path}: the body must be `{path.stem}(…) as …`")
+    return Macro(path.stem, " ".join(comment.split()), signature.strip(), expression.strip(), _references(body))
+
+
+def _split(path: Path) -> tuple[str, str]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    size = next((i for i, line in enumerate(lines) if not line.startswith("--")), len(lines))
+    comment = "\n".join(line[2:].removeprefix(" ") for line in lines[:size])
+    body = "\n".join(lines[size:]).strip().removesuffix(";")
+    if not comment.strip() or not body:
+        raise CatalogError(f"{path}: a SQL file is a header comment and one statement")
+    if re.match(r"(?i)create\b", body):
+        raise CatalogError(f"{path}: the body is a bare select; the installer writes CREATE")
+    return comment, body
+
+
+def _tags(path: Path, comment: str) -> tuple[str, list[tuple[str, str]]]:
+    """Split a header into prose and (tag, text); a tag goes on over following lines up to the next tag."""
+    prose, *rest = re.split(r"(?m)^@", comment)
+    tags = []
+    for part in rest:
+        name, _, text = part.partition(" ") if " " in part.split("\n")[0] else (part.split("\n")[0], "", "")
+        if name not in _TAGS:
+            raise CatalogError(f"{path}: unknown tag @{name}; known are {', '.join('@' + tag for tag in _TAGS)}")
+        tags.append((name, " ".join(text.split())))
+    return prose.strip(), tags
+
+
+def _column(path: Path, text: str) -> Column:
+    parts = text.split(" ", 2)
+    if len(parts) < 3:
+        raise CatalogError(f"{path}: @column needs a name, a type and a meaning: {text!r}")
+    if parts[1] not in COLUMN_TYPES:
+        raise CatalogError(f"{path}: column {parts[0]} has unknown type {parts[1]}; one of {', '.join(COLUMN_TYPES)}")
+    return Column(*parts)
+
+
+def _check_columns(path: Path, view: View) -> None:
+    names = [column.name for column in view.columns]
+    if len(set(names)) != len(names) or not names:
+        raise CatalogError(f"{path}: columns must be listed once each")
+    ordered = [re.split(r"\s", part.strip())[0] for part in view.order.split(",")]
+    for name in [*view.grain, *ordered]:
+        if name not in names:
+            raise CatalogError(f"{path}: @grain or @order names {name}, which is no column")
+
+
+def _references(body: str) -> frozenset[str]:
+    bare = _COMMENT_OR_STRING.sub(" ", body)
+    return frozenset(f"{schema}.{name}" for schema, name in _REFERENCE.findall(bare))

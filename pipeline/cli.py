@@ -1,0 +1,212 @@
+"""The command line: parses, calls the api, prints, and turns errors into exit codes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from typer.core import TyperGroup
+
+import pipeline
+from pipeline import api
+from pipeline.catalog.dictionary import describe_view
+from pipeline.errors import TracemillError
+from pipeline.render.console import print_comparison
+from pipeline.render.tabular import WRITERS, write_table
+
+
+class Format(str, Enum):
+    """Output formats of `sql`."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    markdown = "markdown"
+
+
+app = typer.Typer(
+    cls=TyperGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Profiler traces in, SQL answers out: why is this run slower or bigger than that one, and where?",
+)
+WarehouseOption = Annotated[
+    Path | None,
+    typer.Option("--warehouse", "-w", metavar="DIR", help="Warehouse folder [default: $TRACEMILL_WAREHOUSE or ./tracemill-warehouse]"),
+]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Fail on a trace that had to be mended.")]
+DebugOption = Annotated[bool, typer.Option("--debug", help="Show a traceback on errors.")]
+
+
+@app.command()
+def compare(
+    base: Annotated[str, typer.Argument(metavar="BASE", help="Trace file, run id or label to compare with.")],
+    comparison: Annotated[str, typer.Argument(metavar="COMPARISON", help="Trace file, run id or label to compare.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the workbook and the page.")] = Path(),
+    warehouse: WarehouseOption = None,
+    only: Annotated[list[str] | None, typer.Option("--only", metavar="VIEW", help="Only this comparison (repeatable).")] = None,
+    skip: Annotated[list[str] | None, typer.Option("--skip", metavar="VIEW", help="Not this comparison (repeatable).")] = None,
+    base_step: Annotated[int | None, typer.Option("--base-step", metavar="N", help="Only this step of the base.")] = None,
+    comparison_step: Annotated[int | None, typer.Option("--comparison-step", metavar="N", help="Only this step of the comparison.")] = None,
+    top: Annotated[int, typer.Option("--top", metavar="N", min=0, help="Rows of each table on screen.")] = 10,
+    xlsx: Annotated[bool, typer.Option("--xlsx/--no-xlsx", help="Write the workbook.")] = True,
+    html: Annotated[bool, typer.Option("--html/--no-html", help="Write the HTML page.")] = True,
+    details: Annotated[bool, typer.Option("--details/--no-details", help="Include tables with a row per call.")] = True,
+    strict: StrictOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Compare two runs: a summary on screen, a workbook and an HTML page in the output folder."""
+    with _errors(debug), _progress() as progress:
+        result = api.compare(
+            base,
+            comparison,
+            output=output,
+            warehouse=warehouse,
+            only=only or (),
+            skip=skip or (),
+            base_step=base_step,
+            comparison_step=comparison_step,
+            details=details,
+            xlsx=xlsx,
+            html=html,
+            strict=strict,
+            progress=progress,
+        )
+    print_comparison(result, sys.stdout, top)
+    for path in result.files:
+        typer.echo(f"wrote {path}")
+
+
+@app.command()
+def ingest(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Trace files, or folders: every trace in them.")],
+    label: Annotated[str | None, typer.Option("--label", help="Name of the execution [default: the file's name]")] = None,
+    warehouse: WarehouseOption = None,
+    strict: StrictOption = False,
+    debug: DebugOption = False,
+) -> None:
+    """Read traces into the warehouse, each as a run."""
+    with _errors(debug), _progress() as progress:
+        done = api.ingest(runs, label=label, warehouse=warehouse, strict=strict, progress=progress)
+    for run in done:
+        typer.echo(f"{run.run_id}  {run.source}" + ("" if run.is_new else "  (already in the warehouse)"))
+        for problem in run.problems:
+            typer.echo(f"warning: {run.run_id}: {problem}", err=True)
+
+
+@app.command()
+def runs(warehouse: WarehouseOption = None, debug: DebugOption = False) -> None:
+    """List the runs in the warehouse."""
+    columns = "run_id, label, rank, status, problem_count, device_name, step_count, event_count, source_path"
+    with _errors(debug):
+        write_table(api.query(f"select {columns} from marts.run order by run_id", warehouse=warehouse), sys.stdout)
+
+
+@app.command()
+def steps(
+    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="Run id or label [default: all]")] = None,
+    warehouse: WarehouseOption = None,
+    debug: DebugOption = False,
+) -> None:
+    """List the steps of a run, or of all runs."""
+    with _errors(debug):
+        write_table(api.steps(run, warehouse=warehouse), sys.stdout)
+
+
+@app.command()
+def views(debug: DebugOption = False) -> None:
+    """List the views that can be queried."""
+    with _errors(debug):
+        for view in api.views().marts:
+            typer.echo(f"marts.{view.name:<28} {view.summary}")
+
+
+@app.command()
+def describe(view: Annotated[str, typer.Argument(metavar="VIEW")], debug: DebugOption = False) -> None:
+    """Show what a view holds: rules, grain and columns."""
+    with _errors(debug):
+        typer.echo(describe_view(api.views().mart(view)))
+
+
+@app.command()
+def sql(
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="One SELECT over marts.* and the layers below.")],
+    warehouse: WarehouseOption = None,
+    output_format: Annotated[Format, typer.Option("--format", "-f", help="Output format.")] = Format.table,
+    debug: DebugOption = False,
+) -> None:
+    """Query the warehouse, read-only."""
+    with _errors(debug):
+        WRITERS[output_format.value](api.query(query, warehouse=warehouse), sys.stdout)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        catalog = api.views()
+        typer.echo(f"tracemill {pipeline.__version__}, catalog {api.CATALOG_VERSION} ({catalog.fingerprint})")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+) -> None:
+    """Take options that belong to no command."""
+
+
+@contextmanager
+def _errors(debug: bool) -> Iterator[None]:
+    """Turn errors into one line on stderr and an exit code; `--debug` lets the traceback through."""
+    try:
+        yield
+    except TracemillError as error:
+        if debug:
+            raise
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(error.exit_code) from error
+    except BrokenPipeError:
+        sys.stderr.close()
+        raise typer.Exit(1) from None
+    except (OSError, MemoryError) as error:
+        if debug:
+            raise
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from error
+
+
+@contextmanager
+def _progress() -> Iterator[api.Progress | None]:
+    """A bar per file on a terminal, nothing in a pipe."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    bar: tuple[Any, ...] = (
+        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn(),
+    )
+    with Progress(*bar, console=console, transient=True) as progress:
+        tasks: dict[Path, Any] = {}
+
+        def advance(path: Path, size: int) -> None:
+            if path not in tasks:
+                tasks[path] = progress.add_task(path.name, total=path.stat().st_size)
+            progress.advance(tasks[path], size)
+
+        yield advance
+
+
+def main() -> None:
+    """Entry point of the command `tracemill`."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,249 @@
+"""The event array of a trace file as chunks of whole events, and the JSON object around it.
+
+A trace is one JSON object with a huge array `traceEvents` somewhere in it, or the bare array. Only the envelope is
+parsed here (by ijson). The array is cut into chunks at places that look like `} , {`: whether the cut was right is
+proved by parsing the chunk, since text from the start of an event to a `}` is a valid array body if and only if it
+holds whole events. A chunk that does not parse is read again the careful way: bracket by bracket.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import ijson
+
+from pipeline.errors import InputError
+from pipeline.extract.bytestream import ByteStream
+from pipeline.extract.jsontext import is_suspect, repair, value_spans
+from pipeline.extract.report import Report
+
+CHUNK_BYTES = 4 << 20
+# Metadata before the events is held as one piece; real ones are a few kilobytes.
+HEAD_LIMIT = 64 << 20
+# A single event larger than this is damage (an unclosed string swallows what follows), not data.
+EVENT_LIMIT = 64 << 20
+_WHITESPACE = b" \t\r\n"
+_EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
+_CUT = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*\{")
+_LAST = re.compile(rb"\}[ \t\r\n]*\](?=[ \t\r\n]*(?:[,}]|\Z))")
+_NEXT_EVENT = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|cat|name|pid|tid|ts|id|args|bp|s|dur)")')
+
+Parsed = TypeVar("Parsed")
+
+
+class InvalidChunk(Exception):
+    """A chunk is not the body of a JSON array: the cut was wrong, or the text is damaged."""
+
+
+class EventArray:
+    """One pass over a trace file. `envelope` holds the other top-level keys once `parse_with` is exhausted."""
+
+    def __init__(self, stream: ByteStream, report: Report) -> None:
+        self.envelope: dict[str, Any] = {}
+        self._stream = stream
+        self._blocks = stream.blocks()
+        self._report = report
+        self._buffer = b""
+        self._at_end_of_file = False
+        self._bare_array = False
+        self._ended = False
+        self._event_index = 0
+
+    def parse_with(self, parse: Callable[[bytes], Parsed], count: Callable[[Parsed], int]) -> Iterator[Parsed]:
+        """Yield `parse(body)` for every chunk: `body` is `event, event, …` without brackets.
+
+        `parse` raises InvalidChunk for anything but whole events; `count` tells how many it found.
+        Raises InputError where the file holds no event array.
+        """
+        head = self._find_events()
+        while self._stands_at_event():
+            chunk = self._cut()
+            parsed = None
+            if chunk and not is_suspect(chunk):
+                parsed = _try(parse, chunk)
+            if parsed is not None:
+                self._buffer = self._buffer[len(chunk) :]
+                self._event_index += count(parsed)
+                yield parsed
+                continue
+            for part in self._careful(parse):
+                self._event_index += count(part)
+                yield part
+        self._read_envelope(head)
+
+    # -- the envelope ----------------------------------------------------------------------------------
+
+    def _find_events(self) -> bytes:
+        """Read up to the first event; return the envelope's text before the array."""
+        self._fill(1)
+        self._buffer = self._buffer.removeprefix(b"\xef\xbb\xbf").lstrip(_WHITESPACE)
+        while not self._buffer and self._fill(1):
+            self._buffer = self._buffer.lstrip(_WHITESPACE)
+        path = self._stream.path
+        if not self._buffer:
+            raise InputError(f"{path}: the file is empty; record the profile again or name another file")
+        if self._buffer[:1] == b"[":
+            self._bare_array = True
+            self._buffer = self._buffer[1:]
+            return b""
+        if self._buffer[:1] != b"{":
+            raise InputError(f"{path}: not JSON (starts with {self._buffer[:20]!r}); give a Kineto trace, .json or .json.gz")
+        searched = 0
+        while True:
+            for match in _EVENTS_KEY.finditer(self._buffer, searched):
+                head = repair(self._buffer[: match.end()]).text
+                if _opens_events(head):
+                    self._buffer = self._buffer[match.end() :]
+                    return head
+            searched = max(0, len(self._buffer) - 1024)
+            if len(self._buffer) > HEAD_LIMIT:
+                raise InputError(f"{path}: no \"traceEvents\" in the first {HEAD_LIMIT >> 20} MiB: not a profiler trace")
+            if not self._fill(len(self._buffer) + 1):
+                raise InputError(f'{path}: JSON without "traceEvents": not a profiler trace')
+
+    def _read_envelope(self, head: bytes) -> None:
+        """Parse what surrounds the events; an envelope that was cut gives the keys that are complete."""
+        if self._bare_array:
+            return
+        pairs = ijson.sendable_list()
+        parser = ijson.kvitems_coro(pairs, "", use_float=False)
+        try:
+            parser.send(head)
+            parser.send(b"]")
+            while self._buffer or self._fill(1):
+                parser.send(repair(self._buffer).text)
+                self._buffer = b""
+            parser.close()
+        except (ijson.JSONError, StopIteration):
+            self._buffer = b""
+            for _ in self._blocks:  # bytes behind the envelope still count as read
+                pass
+        self.envelope = {key: value for key, value in pairs if key != "traceEvents"}
+
+    # -- cutting ---------------------------------------------------------------------------------------
+
+    def _fill(self, size: int) -> bool:
+        """Have at least `size` bytes in the buffer; False where the file ends before."""
+        if len(self._buffer) >= size:
+            return True
+        parts = [self._buffer]
+        have = len(self._buffer)
+        while have < size and not self._at_end_of_file:
+            block = next(self._blocks, None)
+            if block is None:
+                self._at_end_of_file = True
+                break
+            parts.append(block)
+            have += len(block)
+        self._buffer = b"".join(parts)
+        return have >= size
+
+    def _cut(self) -> bytes:
+        """Return a prefix of the buffer that looks like whole events; empty where there is no such place."""
+        if self._fill(CHUNK_BYTES):
+            end = self._last_match(_CUT)
+            return self._buffer[: end + 1] if end >= 0 else b""
+        end = self._last_match(_LAST)
+        return self._buffer[: end + 1] if end >= 0 else b""
+
+    def _last_match(self, pattern: re.Pattern[bytes]) -> int:
+        """Position of the last match, searched backwards through growing tails; -1 without one."""
+        size = 1 << 12
+        while True:
+            start = max(0, len(self._buffer) - size)
+            matches = [match.start() for match in pattern.finditer(self._buffer, start)]
+            if matches:
+                return matches[-1]
+            if start == 0:
+                return -1
+            size *= 8
+
+    def _stands_at_event(self) -> bool:
+        """Skip separators up to the next event; False where the array ends, with or without its bracket."""
+        if self._ended:
+            return False
+        self._buffer = self._buffer.lstrip(_WHITESPACE + b",")
+        while not self._buffer and self._fill(1):
+            self._buffer = self._buffer.lstrip(_WHITESPACE + b",")
+        if self._buffer[:1] == b"]":
+            self._buffer = self._buffer[1:]
+            self._ended = True
+        elif not self._buffer:
+            self._truncated("no closing bracket")
+        return not self._ended
+
+    def _truncated(self, detail: str) -> None:
+        self._ended = True
+        self._report.problem("truncated", event_index=self._event_index, detail=self._stream.fault or detail)
+
+    # -- the careful way -------------------------------------------------------------------------------
+
+    def _careful(self, parse: Callable[[bytes], Parsed]) -> Iterator[Parsed]:
+        """Read one stretch of events bracket by bracket, mending or dropping what does not parse."""
+        spans = list(value_spans(self._buffer, 0))
+        while not spans and len(self._buffer) < EVENT_LIMIT and not self._at_end_of_file:
+            self._fill(max(CHUNK_BYTES, 2 * len(self._buffer)))
+            spans = list(value_spans(self._buffer, 0))
+        if not spans:
+            self._resynchronise()
+            return
+        end = spans[-1][1]
+        texts = [self._buffer[begin:stop] for begin, stop in spans]
+        self._buffer = self._buffer[end:]
+        yield from self._parse_mended(texts, parse)
+
+    def _parse_mended(self, texts: list[bytes], parse: Callable[[bytes], Parsed]) -> Iterator[Parsed]:
+        mended = [repair(text) for text in texts]
+        for offset, event in enumerate(mended):
+            index = self._event_index + offset
+            if event.text_changed:
+                self._report.problem("text_repaired", event_index=index, detail=f"event {index}")
+            if event.non_finite:
+                self._report.problem("non_finite", event.non_finite, event_index=index, detail=f"event {index}")
+        whole = _try(parse, b",".join(event.text for event in mended))
+        if whole is not None:
+            yield whole
+            return
+        for event in mended:
+            parsed = _try(parse, event.text)
+            if parsed is None:
+                self._dropped(event.text)
+            else:
+                yield parsed
+
+    def _resynchronise(self) -> None:
+        """No event starts here that also ends: go to the next place that looks like the start of one."""
+        match = _NEXT_EVENT.search(self._buffer)
+        if match is not None:
+            self._dropped(self._buffer[: match.start() + 1])
+            self._buffer = self._buffer[match.end() :]
+        elif self._at_end_of_file:
+            self._truncated(f"in the middle of event {self._event_index}")
+            self._buffer = b""
+        else:
+            self._dropped(self._buffer)
+            self._buffer = self._buffer[-1024:]
+            self._fill(CHUNK_BYTES)
+
+    def _dropped(self, text: bytes) -> None:
+        sample = text[:80].decode("utf-8", "replace")
+        self._report.problem("event_dropped", event_index=self._event_index, detail=f"event {self._event_index}: {sample}")
+
+
+def _try(parse: Callable[[bytes], Parsed], body: bytes) -> Parsed | None:
+    try:
+        return parse(body)
+    except InvalidChunk:
+        return None
+
+
+def _opens_events(head: bytes) -> bool:
+    """Is the array that `head` ends with the value of the top-level key `traceEvents`?"""
+    events = ijson.sendable_list()
+    try:
+        ijson.parse_coro(events).send(head)
+    except ijson.JSONError:
+        return False
+    return bool(events) and events[-1][:2] == ("traceEvents", "start_array")

@@ -1,0 +1,159 @@
+"""PyTorch profiler (Kineto) traces: Chrome trace event JSON, plain or gzip.
+
+The reference reader: ijson parses every event, and this module turns it into a row of `raw.event`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+import ijson
+import pyarrow as pa
+
+from pipeline.extract.bytestream import ByteStream
+from pipeline.extract.eventarray import EventArray, InvalidChunk
+from pipeline.extract.report import Report
+from pipeline.schema import EVENT_ARGUMENTS, RAW_TABLES
+
+NAME = "kineto"
+_EVENT = RAW_TABLES["event"]
+_ARGUMENT_OF_KEY = {key: (column, rank) for column, (_, keys) in EVENT_ARGUMENTS.items() for rank, key in enumerate(keys)}
+_INTEGER_ARGUMENTS = frozenset(column for column, (kind, _) in EVENT_ARGUMENTS.items() if kind == pa.int64())
+_INT64 = range(-(1 << 63), 1 << 63)
+_DIGITS = re.compile(r"[+-]?\d+")
+
+
+def detect(head: bytes) -> bool:
+    """Does the (decompressed) beginning of a file look like a trace: an object with events, or a bare array of them?"""
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    return b'"traceEvents"' in text if text[:1] == b"{" else text[:1] == b"[" and b'"ph"' in text
+
+
+def extract(
+    path: Path, report: Report, progress: Callable[[int], None] | None = None
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield (raw table, batch) of one trace file; `report` is complete at the end.
+
+    `progress` receives bytes read from disk. Raises InputError where the file is no trace.
+    """
+    stream = ByteStream(path, progress)
+    events = EventArray(stream, report)
+    first = 0
+    for rows in events.parse_with(_parse, len):
+        yield "event", _batch(rows, first)
+        first += len(rows)
+    if stream.fault and "truncated" not in report.problems:
+        report.problem("truncated", detail=stream.fault)
+    if stream.trailing_bytes:
+        report.problem("trailing_bytes", stream.trailing_bytes)
+    report.event_count = first
+    report.source_bytes, report.content_hash = stream.size, stream.content_hash
+    yield from _envelope(events.envelope, report)
+
+
+def nanoseconds(value: Any) -> int | None:
+    """Convert decimal microseconds (number or text) to whole nanoseconds without passing through a float.
+
+    Digits below a nanosecond are rounded half to even. None for anything that is not a finite number.
+    """
+    if isinstance(value, str):
+        try:
+            value = Decimal(value.strip())
+        except InvalidOperation:
+            return None
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        return None
+    if isinstance(value, int):
+        result = value * 1000
+    elif value.is_finite():
+        result = int((value * 1000).to_integral_value(ROUND_HALF_EVEN))
+    else:
+        return None
+    return result if result in _INT64 else None
+
+
+def _parse(body: bytes) -> list[dict[str, Any]]:
+    try:
+        return [event for event in ijson.items(b"[" + body + b"]", "item", use_float=False) if isinstance(event, dict)]
+    except ijson.JSONError as error:
+        raise InvalidChunk from error
+
+
+def _batch(events: list[dict[str, Any]], first: int) -> pa.RecordBatch:
+    rows: dict[str, list[Any]] = {name: [None] * len(events) for name in _EVENT.names}
+    rows["event_index"] = list(range(first, first + len(events)))
+    for i, event in enumerate(events):
+        rows["phase"][i] = _text(event.get("ph"))
+        rows["category"][i] = _text(event.get("cat"))
+        rows["name"][i] = _text(event.get("name"))
+        rows["pid"][i] = _text(event.get("pid"))
+        rows["tid"][i] = _text(event.get("tid"))
+        rows["start_ns"][i] = nanoseconds(event.get("ts"))
+        rows["duration_ns"][i] = nanoseconds(event.get("dur"))
+        rows["flow_id"][i] = _text(event.get("id"))
+        args = event.get("args")
+        if args is None:
+            continue
+        rows["args"][i] = _json(args)
+        if isinstance(args, dict):
+            for column, value in _arguments(args).items():
+                rows[column][i] = value
+    return pa.RecordBatch.from_pydict(rows, schema=_EVENT)
+
+
+def _arguments(args: dict[str, Any]) -> dict[str, Any]:
+    """Typed columns of an event's args; of two spellings of one key the preferred one wins."""
+    found: dict[str, tuple[int, Any]] = {}
+    for key, value in args.items():
+        known = _ARGUMENT_OF_KEY.get(key.lower())
+        if known is None:
+            continue
+        column, rank = known
+        typed = _integer(value) if column in _INTEGER_ARGUMENTS else _text(value)
+        if typed is not None and (column not in found or rank < found[column][0]):
+            found[column] = (rank, typed)
+    return {column: value for column, (_, value) in found.items()}
+
+
+def _integer(value: Any) -> int | None:
+    if isinstance(value, str) and _DIGITS.fullmatch(value.strip()):
+        value = int(value)
+    elif isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if value in _INT64 else None
+
+
+def _text(value: Any) -> str | None:
+    """Text as it is; other values as JSON; null stays null."""
+    return value if value is None or isinstance(value, str) else _json(value)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_number)
+
+
+def _number(value: Any) -> int | float:
+    """Decimals of an event's args as JSON numbers: whole ones exactly, others as the nearest double."""
+    return float(value)
+
+
+def _envelope(envelope: dict[str, Any], report: Report) -> Iterator[tuple[str, pa.RecordBatch]]:
+    distributed = envelope.get("distributedInfo")
+    if isinstance(distributed, dict):
+        report.rank = _integer(distributed.get("rank"))
+        report.world_size = _integer(distributed.get("world_size"))
+    report.base_time_ns = _integer(envelope.get("baseTimeNanoseconds"))
+    devices = envelope.get("deviceProperties")
+    if isinstance(devices, list):
+        names = {str(device["name"]): None for device in devices if isinstance(device, dict) and device.get("name")}
+        report.device_name = ", ".join(names) or None
+    keys = list(envelope)
+    values = [_json(envelope[key]) for key in keys]
+    yield "trace_metadata", pa.RecordBatch.from_pydict({"key": keys, "value": values}, schema=RAW_TABLES["trace_metadata"])

@@ -1,0 +1,50 @@
+"""What an extractor learns about its source apart from rows: facts for `raw.run` and troubles for `raw.problem`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.schema import RAW_TABLES
+
+
+@dataclass
+class Problem:
+    """One kind of trouble: how often it was met, and the first place."""
+
+    kind: str
+    count: int
+    event_index: int | None
+    detail: str
+
+
+@dataclass
+class Report:
+    """Filled by an extractor while it yields batches; complete when the extractor is exhausted."""
+
+    rank: int | None = None
+    world_size: int | None = None
+    device_name: str | None = None
+    base_time_ns: int | None = None
+    event_count: int = 0
+    source_bytes: int = 0
+    content_hash: str = ""
+    problems: dict[str, Problem] = field(default_factory=dict)
+
+    def problem(self, kind: str, count: int = 1, *, event_index: int | None = None, detail: str = "") -> None:
+        """Count a trouble of a kind in PROBLEM_KINDS; the first occurrence keeps its place and detail."""
+        known = self.problems.get(kind)
+        if known is None:
+            self.problems[kind] = Problem(kind, count, event_index, detail)
+        else:
+            known.count += count
+
+    def problem_batch(self) -> pa.RecordBatch:
+        """Return the troubles as rows of `raw.problem`."""
+        rows: list[dict[str, Any]] = [
+            {"kind": p.kind, "problem_count": p.count, "event_index": p.event_index, "detail": p.detail or None}
+            for p in self.problems.values()
+        ]
+        return pa.RecordBatch.from_pylist(rows, schema=RAW_TABLES["problem"])

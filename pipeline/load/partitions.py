@@ -1,0 +1,77 @@
+"""Parquet partitions: written under a temporary name, put in place by rename."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.schema import RAW_TABLES
+
+# Rows are buffered up to this many bytes per table before they become a row group, so memory does not grow with the file.
+ROW_GROUP_BYTES = 32 << 20
+PART_BYTES = 1 << 30
+
+
+class PartitionWriter:
+    """Writes batches of raw tables of one run into `folder/<table>/part-NNNN.parquet`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.row_counts: dict[str, int] = {}
+        self._writers: dict[str, pq.ParquetWriter] = {}
+        self._pending: dict[str, list[pa.RecordBatch]] = {}
+        self._part_numbers: dict[str, int] = {}
+        self._written: dict[str, int] = {}
+
+    def write(self, table: str, batch: pa.RecordBatch) -> None:
+        """Add a batch of a raw table. Its schema must be the table's."""
+        if batch.schema != RAW_TABLES[table]:
+            raise TypeError(f"batch for raw.{table} has another schema than pipeline.schema says")
+        self.row_counts[table] = self.row_counts.get(table, 0) + batch.num_rows
+        pending = self._pending.setdefault(table, [])
+        pending.append(batch)
+        if sum(part.nbytes for part in pending) >= ROW_GROUP_BYTES:
+            self._flush(table)
+
+    def close(self) -> None:
+        """Write what is buffered and finish the files."""
+        for table in list(self._pending):
+            self._flush(table)
+        for writer in self._writers.values():
+            writer.close()
+        self._writers.clear()
+
+    def _flush(self, table: str) -> None:
+        pending = self._pending.pop(table, [])
+        if not pending:
+            return
+        data = pa.Table.from_batches(pending)
+        if self._written.get(table, 0) > PART_BYTES:
+            self._writers.pop(table).close()
+            self._written[table] = 0
+        if table not in self._writers:
+            number = self._part_numbers.get(table, 0)
+            self._part_numbers[table] = number + 1
+            path = self.folder / table / f"part-{number:04}.parquet"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._writers[table] = pq.ParquetWriter(path, data.schema, compression="zstd")
+        self._writers[table].write_table(data)
+        self._written[table] = self._written.get(table, 0) + data.nbytes
+
+
+def put_in_place(source: Path, target: Path) -> None:
+    """Move a finished folder to its name, replacing what an interrupted writer may have left there."""
+    if target.exists():
+        shutil.rmtree(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    source.replace(target)
+
+
+def remove(folders: Iterable[Path]) -> None:
+    """Delete folders; ones that are gone already are fine."""
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)

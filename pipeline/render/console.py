@@ -1,0 +1,120 @@
+"""A comparison on the screen: the headline first, then each view's figures or its top regressions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from pipeline.catalog.header import Column
+from pipeline.render import units
+from pipeline.render.tabular import console
+from pipeline.result import Comparison, ResultTable, Side
+
+_KEY_TYPES = ("name", "text", "category")
+
+
+def print_comparison(result: Comparison, out: TextIO, top: int = 10) -> None:
+    """Print a comparison; views in order of a difference show their `top` largest regressions."""
+    screen = console(out)
+    for name, side in (("base", result.base), ("comparison", result.comparison)):
+        screen.print(Text.assemble((f"{name:<11}", "bold"), _about(side)), soft_wrap=True)
+    for note in result.notes:
+        screen.print(Text("note: " + note, style="yellow"), soft_wrap=True)
+    for table in result.tables.values():
+        screen.print()
+        if table.view.headline:
+            _print_verdict(screen, table)
+        _print_table(screen, table, top)
+
+
+def _about(side: Side) -> str:
+    run = side.run
+    facts = [run["device_name"] or "unknown device", f"{run['event_count']:,} events", f"{run['device_activity_count']:,} device activities"]
+    return f"{side.title}  ({', '.join(facts)})  {run['source_path']}"
+
+
+def _print_verdict(screen: Console, table: ResultTable) -> None:
+    """One sentence for the root rows of a headline: from what to what, and which part did it."""
+    rows = table.rows.to_pylist()
+    measure = units.measures(table.view)[0]
+    for root in (row for row in rows if row["depth"] == 0):
+        base, comparison = root[measure.base.name], root[measure.comparison.name]
+        diff = root[f"diff_{measure.name}"]
+        if base is None or comparison is None:
+            continue
+        word = "slower" if diff > 0 else "faster" if diff < 0 else "the same"
+        line = f"{root['metric']} ({root['scope']}): {units.duration(base)} → {units.duration(comparison)}"
+        if diff:
+            line += f", {units.row_text(root, measure.ratio)}, " if measure.ratio else ", "
+            line += f"{units.text(abs(diff), measure.base)} {word}"
+        else:
+            line += f", {word}"
+        screen.print(Text(line, style="bold red" if diff > 0 else "bold green" if diff < 0 else "bold"), soft_wrap=True)
+
+
+def _print_table(screen: Console, table: ResultTable, top: int) -> None:
+    if not table.rows.num_rows:
+        screen.print(Text.assemble((table.view.title, "bold"), ": no rows for these two runs"))
+        return
+    rows, caption = _chosen(table, top)
+    if not rows:
+        screen.print(Text.assemble((table.view.title, "bold"), f": no regression among {table.rows.num_rows:,} rows"))
+        return
+    columns = _shown(table)
+    shown = Table(title=escape(table.view.title), title_justify="left", caption=caption, caption_justify="left", title_style="bold")
+    for column in columns:
+        if column.type in _KEY_TYPES:
+            shown.add_column(units.label(column), overflow="ellipsis", no_wrap=True, ratio=1, min_width=12)
+        else:
+            shown.add_column(_heading(column), justify="right", no_wrap=True)
+    for row in rows:
+        shown.add_row(*(_cell(row, column) for column in columns))
+    screen.print(shown)
+
+
+def _chosen(table: ResultTable, top: int) -> tuple[list[dict[str, Any]], str | None]:
+    """Rows to show: all of a table in an order of its own; the largest regressions where the order is by a difference."""
+    by_difference = table.view.order.split(" ")[0]
+    if not by_difference.startswith("diff_"):
+        return table.rows.to_pylist(), None
+    worse = [row for row in table.rows.slice(0, top).to_pylist() if (row[by_difference] or 0) > 0]
+    return worse, f"top regressions, {len(worse)} of {table.rows.num_rows:,} rows" if worse else None
+
+
+def _shown(table: ResultTable) -> list[Column]:
+    """Keys, the first quantity on both sides, and how often it was counted."""
+    shown: list[Column] = [c for c in table.columns if c.type in _KEY_TYPES and not units.prefix(c) and c.name not in _HIDDEN]
+    chosen = units.measures(table.view)
+    main = next((m for m in chosen if m.diff), chosen[0])
+    shown += [main.base, main.comparison, *_present(main.diff, main.ratio)]
+    shown += [c for m in chosen if m is not main and m.name == "call_count" for c in (m.base, m.comparison)]
+    shown += [c for c in table.columns if c.type == "share" and not units.prefix(c)]
+    return shown
+
+
+_HIDDEN = ("parent_metric", "scope", "kernel_class", "call_kind")
+
+
+def _present(*columns: Column | None) -> Iterator[Column]:
+    return (column for column in columns if column is not None)
+
+
+def _heading(column: Column) -> str:
+    side = units.prefix(column)
+    if side in ("base", "comparison"):
+        return side if column.type != "count" else f"{side} {'calls' if 'call' in column.name else 'count'}"
+    return side or units.label(column)
+
+
+def _cell(row: dict[str, Any], column: Column) -> Text:
+    cell = units.row_text(row, column)
+    if column.type in _KEY_TYPES:
+        cell = "  " * (row.get("depth") or 0) + cell if column.name == "metric" else cell
+        return Text(cell)
+    worse = units.is_worse(column, row[column.name])
+    return Text(cell, style="" if worse is None else "red" if worse else "green")

@@ -1,0 +1,69 @@
+"""Arrow rows as csv, json, markdown or a plain table, written batch by batch."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from typing import Any, TextIO
+
+import pyarrow as pa
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+
+def write_csv(rows: pa.Table, out: TextIO) -> None:
+    """Comma-separated values with a header; NULL is empty."""
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(rows.column_names)
+    for batch in rows.to_batches():
+        writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def write_json(rows: pa.Table, out: TextIO) -> None:
+    """One JSON array of objects, a row a line; NULL is null, integers are exact."""
+    separator = "["
+    for batch in rows.to_batches():
+        for row in batch.to_pylist():
+            out.write(separator + json.dumps(row, ensure_ascii=False, default=str))
+            separator = ",\n "
+    out.write("[]\n" if separator == "[" else "]\n")
+
+
+def write_markdown(rows: pa.Table, out: TextIO) -> None:
+    """A GitHub-flavoured Markdown table."""
+    out.write("| " + " | ".join(map(_markdown, rows.column_names)) + " |\n")
+    out.write("|" + " --- |" * rows.num_columns + "\n")
+    for batch in rows.to_batches():
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            out.write("| " + " | ".join(_markdown(value) for value in row) + " |\n")
+
+
+def write_table(rows: pa.Table, out: TextIO) -> None:
+    """A table for a terminal."""
+    table = Table()
+    for field in rows.schema:
+        numeric = pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_decimal(field.type)
+        table.add_column(Text(field.name), justify="right" if numeric else "left", overflow="fold")
+    for row in rows.to_pylist():
+        table.add_row(*(Text("" if row[name] is None else str(row[name])) for name in rows.column_names))
+    console(out).print(table)
+
+
+def console(out: TextIO) -> Console:
+    """A console on a stream: as wide as the terminal, wide enough for any table in a pipe."""
+    found = Console(file=out, highlight=False, soft_wrap=False)
+    return found if found.is_terminal else Console(file=out, highlight=False, width=160)
+
+
+def _markdown(value: Any) -> str:
+    return "" if value is None else str(value).replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+
+
+WRITERS: dict[str, Callable[[pa.Table, TextIO], None]] = {
+    "table": write_table,
+    "csv": write_csv,
+    "json": write_json,
+    "markdown": write_markdown,
+}

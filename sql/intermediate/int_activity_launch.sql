@@ -1,0 +1,102 @@
+-- Where device activities were launched from: one row per device activity with a usable time.
+--
+-- The launch is the runtime call with the activity's correlation id; one graph launch has many activities. The launching
+-- operator is the innermost one open at the launch, the top operator the outermost. External ids are another id space:
+-- they name an operator only where the launch does not. The step is the launch's; without a launch, the one whose
+-- copy on the device track covers the activity's start.
+--
+-- @title Launches of device activities
+-- @grain run_id, event_index
+-- @order run_id, event_index
+-- @column run_id id Run that the activity belongs to
+-- @column event_index id Place of the activity in the file
+-- @column launch_index id Runtime call that launched it
+-- @column launch_name name Name of that call
+-- @column launch_start_ns timestamp_ns Start of that call
+-- @column operator_name name Innermost operator around the launch
+-- @column top_operator_name name Outermost operator around the launch, else why there is none, in parentheses
+-- @column input_shapes text Shapes of the innermost operator's inputs, JSON
+-- @column is_backward flag Was it launched by the backward pass?
+-- @column step id Step that it belongs to
+with
+launch as (
+    select
+        run_id,
+        correlation,
+        min_by(
+            {
+                'event_index': event_index,
+                'call_name': call_name,
+                'start_ns': start_ns,
+                'operator_index': operator_index,
+                'top_operator_index': top_operator_index,
+                'step': step
+            },
+            event_index
+        ) as call
+    from intermediate.int_host_call
+    where call_kind = 'runtime' and correlation is not null
+    group by run_id, correlation
+),
+
+named_operator as (
+    select
+        run_id,
+        external_id,
+        min_by({'operator_index': operator_index, 'top_operator_index': top_operator_index}, event_index) as call
+    from intermediate.int_host_call
+    where call_kind = 'operator' and external_id is not null
+    group by run_id, external_id
+),
+
+linked as (
+    select
+        activity.run_id,
+        activity.event_index,
+        activity.start_ns,
+        launch.call as launch,
+        coalesce(launch.call.operator_index, named_operator.call.operator_index) as operator_index,
+        coalesce(launch.call.top_operator_index, named_operator.call.top_operator_index) as top_operator_index
+    from staging.stg_device_activity as activity
+    left join launch
+        on activity.run_id = launch.run_id and activity.correlation = launch.correlation
+    left join named_operator
+        on activity.run_id = named_operator.run_id and activity.external_id = named_operator.external_id
+    where activity.end_ns is not null
+),
+
+device_marker as (
+    select run_id, step, device_start_ns, device_end_ns
+    from intermediate.int_step
+    where device_start_ns is not null
+)
+
+select
+    linked.run_id,
+    linked.event_index,
+    linked.launch.event_index as launch_index,
+    linked.launch.call_name as launch_name,
+    linked.launch.start_ns as launch_start_ns,
+    operator.call_name as operator_name,
+    case
+        when top_operator.call_name is not null then top_operator.call_name
+        when linked.launch is null then '(no launch in the trace)'
+        when linked.launch.call_name ilike '%graphlaunch%' then '(graph launch)'
+        else '(no operator)'
+    end as top_operator_name,
+    operator.input_shapes,
+    coalesce(
+        operator.call_name ilike '%backward%' or top_operator.call_name ilike '%backward%' or operator.forward_thread > 0,
+        false
+    ) as is_backward,
+    case
+        when linked.launch is not null then linked.launch.step
+        when linked.start_ns < device_marker.device_end_ns then device_marker.step
+    end as step
+from linked
+left join intermediate.int_host_call as operator
+    on linked.run_id = operator.run_id and linked.operator_index = operator.event_index
+left join intermediate.int_host_call as top_operator
+    on linked.run_id = top_operator.run_id and linked.top_operator_index = top_operator.event_index
+asof left join device_marker
+    on linked.run_id = device_marker.run_id and linked.start_ns >= device_marker.device_start_ns

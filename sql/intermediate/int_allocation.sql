@@ -1,0 +1,59 @@
+-- Allocations and frees of device memory: one row per memory event.
+--
+-- Events of one address follow one another in time. An allocation is released by the next event of its address where that is
+-- a free; where it is another allocation, the block was allocated twice. A free that follows no allocation is unmatched:
+-- its block was allocated before the recording. The operator is the innermost one open on the thread.
+--
+-- @title Allocations
+-- @grain run_id, event_index
+-- @order run_id, event_index
+-- @materialized
+-- @column run_id id Run
+-- @column event_index id Place of the event in the file
+-- @column step id Step that it happened in
+-- @column device id Device
+-- @column time_ns timestamp_ns Time of the event
+-- @column bytes bytes Allocated (above zero) or freed (below zero)
+-- @column operator_name name Innermost operator open on the thread, (no operator) without one
+-- @column held_ns duration_ns Time until the free; NULL where it is not released in the recording
+-- @column is_allocated_twice flag Is the next event of the address another allocation?
+-- @column is_unmatched_free flag Is it a free that follows no allocation?
+-- @column total_allocated_bytes bytes Allocated on the device after the event
+-- @column total_reserved_bytes bytes Reserved by the allocator after the event
+with
+event as (
+    select
+        *,
+        lead(bytes) over by_address as next_bytes,
+        lead(time_ns) over by_address as next_time_ns,
+        lag(bytes) over by_address as previous_bytes
+    from staging.stg_memory_event
+    window by_address as (partition by run_id, pid, device, address order by time_ns, event_index)
+),
+
+marker as (
+    select run_id, step, start_ns, end_ns
+    from intermediate.int_step
+    where start_ns is not null
+)
+
+select
+    event.run_id,
+    event.event_index,
+    case when event.time_ns < marker.end_ns then marker.step end as step,
+    event.device,
+    event.time_ns,
+    event.bytes,
+    coalesce(operator.call_name, '(no operator)') as operator_name,
+    case when event.bytes > 0 and event.next_bytes < 0 then event.next_time_ns - event.time_ns end as held_ns,
+    event.bytes > 0 and coalesce(event.next_bytes > 0, false) as is_allocated_twice,
+    event.bytes < 0 and coalesce(event.previous_bytes < 0, true) as is_unmatched_free,
+    event.total_allocated_bytes,
+    event.total_reserved_bytes
+from event
+inner join intermediate.int_call_tree as tree
+    on event.run_id = tree.run_id and event.event_index = tree.event_index
+left join staging.stg_host_call as operator
+    on tree.run_id = operator.run_id and tree.operator_index = operator.event_index
+asof left join marker
+    on event.run_id = marker.run_id and event.time_ns >= marker.start_ns

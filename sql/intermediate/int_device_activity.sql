@@ -1,0 +1,110 @@
+-- Device activities with launch, step and class: one row per kernel, memory copy or memory set.
+--
+-- An activity without a usable time is quarantined: it keeps its row and the reason, and counts nowhere. One whose start
+-- and duration are both 0, further from the rest than the rest is long, has no usable time either. An activity that runs
+-- past the next start on its own stream is suspect, and left as it is.
+--
+-- @title Device activities
+-- @grain run_id, event_index
+-- @order run_id, event_index
+-- @materialized
+-- @column run_id id Run that the activity belongs to
+-- @column event_index id Place of the event in the file
+-- @column activity_kind category kernel, memcpy or memset, as recorded
+-- @column activity_class category compute, communication or copy
+-- @column activity_name name Name of the kernel or copy
+-- @column device id Device
+-- @column stream id Stream
+-- @column start_ns timestamp_ns Start
+-- @column duration_ns duration_ns Duration
+-- @column end_ns timestamp_ns End
+-- @column bytes bytes Bytes copied or set
+-- @column kernel_class category Class of a kernel; NULL for memory copies and sets
+-- @column kernel_unit category Cube or Vector, Trans or No Trans
+-- @column class_rule text Rule that decided the class
+-- @column is_backward flag Was it launched by the backward pass?
+-- @column launch_index id Runtime call that launched it
+-- @column launch_name name Name of that call
+-- @column launch_start_ns timestamp_ns Start of that call
+-- @column operator_name name Innermost operator around the launch
+-- @column top_operator_name name Outermost operator around the launch, else why there is none, in parentheses
+-- @column input_shapes text Shapes of the innermost operator's inputs, JSON
+-- @column step id Step that it belongs to
+-- @column quarantine_reason text Why its time is not usable; NULL for all that count
+-- @column is_suspect flag Does it run past a later start on its own stream?
+-- @column args text Arguments of a collective kernel, JSON
+with
+extent as (
+    select run_id, min(start_ns) as first_ns, max(end_ns) - min(start_ns) as length_ns
+    from staging.stg_device_activity
+    where end_ns is not null and (start_ns <> 0 or duration_ns <> 0)
+    group by run_id
+),
+
+judged as (
+    select
+        activity.*,
+        case
+            when activity.start_ns is null then 'no start'
+            when activity.duration_ns is null then 'no duration'
+            when activity.duration_ns < 0 then 'negative duration'
+            when activity.start_ns = 0 and activity.duration_ns = 0 and extent.first_ns > extent.length_ns
+                then 'start and duration are 0, far from the rest'
+        end as quarantine_reason
+    from staging.stg_device_activity as activity
+    left join extent on activity.run_id = extent.run_id
+),
+
+classified as (
+    select
+        judged.*,
+        launch.* exclude (run_id, event_index),
+        class.* exclude (run_id, kernel_name, operator_name),
+        judged.activity_kind = 'kernel' and json_exists(judged.args, '$."Collective name"') as has_collective
+    from judged
+    left join intermediate.int_activity_launch as launch
+        on judged.run_id = launch.run_id and judged.event_index = launch.event_index
+    left join intermediate.int_kernel_class as class
+        on
+            judged.run_id = class.run_id
+            and judged.activity_kind = 'kernel'
+            and judged.activity_name = class.kernel_name
+            and coalesce(launch.operator_name, '') = class.operator_name
+)
+
+select
+    run_id,
+    event_index,
+    activity_kind,
+    case
+        when has_collective or kernel_class = 'Communication' then 'communication'
+        when activity_kind <> 'kernel' or kernel_class = 'Copy' then 'copy'
+        else 'compute'
+    end as activity_class,
+    activity_name,
+    device,
+    stream,
+    start_ns,
+    duration_ns,
+    end_ns,
+    bytes,
+    case when has_collective then 'Communication' else kernel_class end as kernel_class,
+    case when not has_collective then kernel_unit end as kernel_unit,
+    case when has_collective then 'carries Collective name' else class_rule end as class_rule,
+    coalesce(is_backward, false) as is_backward,
+    launch_index,
+    launch_name,
+    launch_start_ns,
+    operator_name,
+    coalesce(top_operator_name, '(no launch in the trace)') as top_operator_name,
+    input_shapes,
+    step,
+    quarantine_reason,
+    quarantine_reason is null and coalesce(
+        end_ns > lead(start_ns) over (
+            partition by run_id, device, stream, quarantine_reason is null order by start_ns, end_ns, event_index
+        ),
+        false
+    ) as is_suspect,
+    case when has_collective or kernel_class = 'Communication' then args end as args
+from classified

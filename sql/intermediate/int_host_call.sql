@@ -1,0 +1,80 @@
+-- Host calls in their tree, with self time and step: one row per host call.
+--
+-- Self time is the duration less the part that direct children cover; children of one call never overlap each other,
+-- since the later would be a child of the earlier. The step is the one whose host marker is open at the call's start.
+--
+-- @title Host calls
+-- @grain run_id, event_index
+-- @order run_id, event_index
+-- @materialized
+-- @column run_id id Run that the call belongs to
+-- @column event_index id Place of the call in the file
+-- @column call_kind category operator, annotation or runtime
+-- @column call_name name Name of the call
+-- @column pid id Process
+-- @column tid id Thread
+-- @column start_ns timestamp_ns Start
+-- @column duration_ns duration_ns Duration
+-- @column end_ns timestamp_ns End
+-- @column self_duration_ns duration_ns Duration not covered by direct children
+-- @column correlation id Key of what a runtime call launched
+-- @column external_id id Key of an operator
+-- @column sequence_number id Autograd sequence number
+-- @column forward_thread id Thread of the forward operator, on a backward operator
+-- @column input_shapes text Shapes of the inputs, JSON
+-- @column depth depth Number of calls around it
+-- @column parent_index id Innermost call around it
+-- @column operator_index id Innermost operator open at its start: itself, for an operator
+-- @column top_operator_index id Outermost operator open at its start: itself, for an operator without one
+-- @column step id Step that it started in
+with
+call as (
+    select call.*, tree.* exclude (run_id, event_index)
+    from staging.stg_host_call as call
+    inner join intermediate.int_call_tree as tree
+        on call.run_id = tree.run_id and call.event_index = tree.event_index
+),
+
+covered as (
+    select
+        child.run_id,
+        child.parent_index,
+        sum(least(child.end_ns, parent.end_ns) - child.start_ns)::bigint as covered_ns
+    from call as child
+    inner join call as parent
+        on child.run_id = parent.run_id and child.parent_index = parent.event_index
+    group by child.run_id, child.parent_index
+),
+
+marker as (
+    select run_id, step, start_ns, end_ns
+    from intermediate.int_step
+    where start_ns is not null
+)
+
+select
+    call.run_id,
+    call.event_index,
+    call.call_kind,
+    call.call_name,
+    call.pid,
+    call.tid,
+    call.start_ns,
+    call.duration_ns,
+    call.end_ns,
+    call.duration_ns - coalesce(covered.covered_ns, 0) as self_duration_ns,
+    call.correlation,
+    call.external_id,
+    call.sequence_number,
+    call.forward_thread,
+    call.input_shapes,
+    call.depth,
+    call.parent_index,
+    call.operator_index,
+    call.top_operator_index,
+    case when call.start_ns < marker.end_ns then marker.step end as step
+from call
+left join covered
+    on call.run_id = covered.run_id and call.event_index = covered.parent_index
+asof left join marker
+    on call.run_id = marker.run_id and call.start_ns >= marker.start_ns

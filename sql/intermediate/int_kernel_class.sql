@@ -1,0 +1,68 @@
+-- Classes of kernels by name: one row per run, kernel name and name of the launching operator.
+--
+-- Patterns are rows of `seeds.kernel_class` (globs, compared in lower case), the first that matches wins. Communication
+-- and copies are told by the kernel's name alone; else the operator decides the class and the kernel the unit; kernels
+-- without an operator (graph replays, device-only traces) are told by their name.
+--
+-- @title Kernel classes
+-- @grain run_id, kernel_name, operator_name
+-- @order run_id, kernel_name, operator_name
+-- @column run_id id Run
+-- @column kernel_name name Name of the kernel
+-- @column operator_name name Name of the launching operator, empty where there is none
+-- @column kernel_class category Class
+-- @column kernel_unit category Cube (matrix unit) or Vector; for the class Vector, Trans (layout change) or No Trans
+-- @column class_rule text Rule that decided the class
+with
+pair as (
+    select distinct
+        activity.run_id,
+        activity.activity_name as kernel_name,
+        coalesce(launch.operator_name, '') as operator_name
+    from staging.stg_device_activity as activity
+    inner join intermediate.int_activity_launch as launch
+        on activity.run_id = launch.run_id and activity.event_index = launch.event_index
+    where activity.activity_kind = 'kernel'
+),
+
+kernel_rule as (
+    select name.kernel_name, min_by(candidate, candidate.rule_order) as matched
+    from (select distinct kernel_name from pair) as name
+    inner join seeds.kernel_class as candidate
+        on candidate.subject = 'kernel' and lower(name.kernel_name) glob lower(candidate.pattern)
+    group by name.kernel_name
+),
+
+operator_rule as (
+    select name.operator_name, min_by(candidate, candidate.rule_order) as matched
+    from (select distinct operator_name from pair) as name
+    inner join seeds.kernel_class as candidate
+        on candidate.subject = 'operator' and lower(name.operator_name) glob lower(candidate.pattern)
+    group by name.operator_name
+),
+
+decided as (
+    select
+        pair.*,
+        kernel_rule.matched as by_kernel,
+        case
+            when kernel_rule.matched.class in ('Communication', 'Copy') then kernel_rule.matched
+            else coalesce(operator_rule.matched, kernel_rule.matched)
+        end as decisive
+    from pair
+    left join kernel_rule on pair.kernel_name = kernel_rule.kernel_name
+    left join operator_rule on pair.operator_name = operator_rule.operator_name
+)
+
+select
+    run_id,
+    kernel_name,
+    operator_name,
+    coalesce(decisive.class, 'Other') as kernel_class,
+    case
+        when decisive.class = 'Vector' then decisive.unit
+        when decisive.class in ('Flash Attention', 'Conv', 'Matmul')
+            then case when by_kernel.unit = 'Cube' then 'Cube' else 'Vector' end
+    end as kernel_unit,
+    coalesce(decisive.rule, 'no rule') as class_rule
+from decided

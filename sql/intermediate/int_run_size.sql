@@ -1,0 +1,45 @@
+-- What a run holds: one row per run.
+--
+-- @title Sizes of runs
+-- @grain run_id
+-- @order run_id
+-- @materialized
+-- @column run_id id Run
+-- @column device_activity_count count Device activities that count
+-- @column quarantined_count count Device activities without a usable time
+-- @column suspect_count count Activities that run past a later start on their own stream
+-- @column device_count count Devices with activities
+-- @column host_call_count count Host calls
+-- @column memory_event_count count Allocations and frees on devices
+with
+activity as (
+    select
+        run_id,
+        count(*) filter (where quarantine_reason is null) as device_activity_count,
+        count(*) filter (where quarantine_reason is not null) as quarantined_count,
+        count(*) filter (where is_suspect) as suspect_count,
+        count(distinct device) filter (where quarantine_reason is null) as device_count
+    from intermediate.int_device_activity
+    group by run_id
+),
+
+call as (
+    select run_id, count(*) as host_call_count from intermediate.int_host_call group by run_id
+),
+
+memory as (
+    select run_id, count(*) as memory_event_count from intermediate.int_allocation group by run_id
+)
+
+select
+    run.run_id,
+    coalesce(activity.device_activity_count, 0) as device_activity_count,
+    coalesce(activity.quarantined_count, 0) as quarantined_count,
+    coalesce(activity.suspect_count, 0) as suspect_count,
+    coalesce(activity.device_count, 0) as device_count,
+    coalesce(call.host_call_count, 0) as host_call_count,
+    coalesce(memory.memory_event_count, 0) as memory_event_count
+from staging.stg_run as run
+left join activity on run.run_id = activity.run_id
+left join call on run.run_id = call.run_id
+left join memory on run.run_id = memory.run_id

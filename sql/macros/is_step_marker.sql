@@ -1,0 +1,2 @@
+-- Does the name mark a step of the profiler (ProfilerStep#N)? A marker is a step, not a call.
+is_step_marker(name) as regexp_full_match(name, 'ProfilerStep#[0-9]{1,18}')

@@ -1,0 +1,97 @@
+-- Kernels of two runs side by side: one row per pair of scopes, kernel name and shapes of the launching operator.
+--
+-- A missing side counts as nothing in a difference.
+--
+-- @title Kernels
+-- @sheet KernelCompare
+-- @grain base_run_id, base_step, comparison_run_id, comparison_step, kernel_name, input_shapes
+-- @order diff_total_duration_ns desc, kernel_name, input_shapes
+-- @column base_run_id id Run compared with
+-- @column base_step id Its step; NULL for the whole run
+-- @column comparison_run_id id Run compared
+-- @column comparison_step id Its step; NULL for the whole run
+-- @column kernel_name name Kernel
+-- @column input_shapes text Shapes of the launching operator's inputs
+-- @column kernel_class category Class
+-- @column base_total_duration_ns duration_ns Sum of durations, base
+-- @column base_average_duration_ns duration_ns Average duration, base
+-- @column base_max_duration_ns duration_ns Longest, base
+-- @column base_min_duration_ns duration_ns Shortest, base
+-- @column base_call_count count Calls, base
+-- @column comparison_total_duration_ns duration_ns Sum of durations, comparison
+-- @column comparison_average_duration_ns duration_ns Average duration, comparison
+-- @column comparison_max_duration_ns duration_ns Longest, comparison
+-- @column comparison_min_duration_ns duration_ns Shortest, comparison
+-- @column comparison_call_count count Calls, comparison
+-- @column diff_total_duration_ns duration_ns Sum of durations, comparison − base
+-- @column diff_call_count count Calls, comparison − base
+-- @column ratio_total_duration_ns ratio Sum of durations, comparison / base
+with
+entry as (
+    select
+        run_id,
+        step,
+        kernel_name,
+        input_shapes,
+        max_by(kernel_class, total_duration_ns) as kernel_class,
+        sum(call_count)::bigint as call_count,
+        sum(total_duration_ns)::bigint as total_duration_ns,
+        round(sum(total_duration_ns) / sum(call_count))::bigint as average_duration_ns,
+        max(max_duration_ns) as max_duration_ns,
+        min(min_duration_ns) as min_duration_ns
+    from marts.kernel
+    group by run_id, step, kernel_name, input_shapes
+),
+
+either as (
+    select
+        pair.*,
+        entry.kernel_name,
+        entry.input_shapes
+    from intermediate.int_scope_pair as pair
+    inner join entry as entry
+        on pair.base_run_id = entry.run_id and pair.base_step is not distinct from entry.step
+    union
+    select
+        pair.*,
+        entry.kernel_name,
+        entry.input_shapes
+    from intermediate.int_scope_pair as pair
+    inner join entry as entry
+        on pair.comparison_run_id = entry.run_id and pair.comparison_step is not distinct from entry.step
+)
+
+select
+    either.base_run_id,
+    either.base_step,
+    either.comparison_run_id,
+    either.comparison_step,
+    either.kernel_name,
+    either.input_shapes,
+    coalesce(comparison.kernel_class, base.kernel_class) as kernel_class,
+    base.total_duration_ns as base_total_duration_ns,
+    base.average_duration_ns as base_average_duration_ns,
+    base.max_duration_ns as base_max_duration_ns,
+    base.min_duration_ns as base_min_duration_ns,
+    base.call_count as base_call_count,
+    comparison.total_duration_ns as comparison_total_duration_ns,
+    comparison.average_duration_ns as comparison_average_duration_ns,
+    comparison.max_duration_ns as comparison_max_duration_ns,
+    comparison.min_duration_ns as comparison_min_duration_ns,
+    comparison.call_count as comparison_call_count,
+    coalesce(comparison.total_duration_ns, 0) - coalesce(base.total_duration_ns, 0) as diff_total_duration_ns,
+    coalesce(comparison.call_count, 0) - coalesce(base.call_count, 0) as diff_call_count,
+    macros.ratio(base.total_duration_ns, comparison.total_duration_ns) as ratio_total_duration_ns
+from either
+left join entry as base
+    on
+        either.base_run_id = base.run_id
+        and either.base_step is not distinct from base.step
+        and either.kernel_name is not distinct from base.kernel_name
+        and either.input_shapes is not distinct from base.input_shapes
+left join entry as comparison
+    on
+        either.comparison_run_id = comparison.run_id
+        and either.comparison_step is not distinct from comparison.step
+        and either.kernel_name is not distinct from comparison.kernel_name
+        and either.input_shapes is not distinct from comparison.input_shapes

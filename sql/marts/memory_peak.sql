@@ -1,0 +1,35 @@
+-- Peaks of device memory: one row per run, step and device with memory events.
+--
+-- Peaks are over the totals that the allocator reports after each event. Events that do not pair up are counted.
+--
+-- @title Memory peak
+-- @grain run_id, step, device
+-- @order run_id, step, device
+-- @materialized
+-- @column run_id id Run
+-- @column step id Step; NULL for the whole run
+-- @column device id Device
+-- @column device_ordinal id Place of the device among the run's devices, from 0
+-- @column peak_allocated_bytes bytes Most allocated
+-- @column peak_reserved_bytes bytes Most reserved by the allocator
+-- @column allocation_count count Allocations
+-- @column free_count count Frees
+-- @column unmatched_free_count count Frees of blocks that were not allocated within the recording
+-- @column allocated_twice_count count Allocations whose address is allocated again before a free
+select
+    run_id,
+    step,
+    device,
+    dense_rank() over (partition by run_id order by device) - 1 as device_ordinal,
+    max(total_allocated_bytes) as peak_allocated_bytes,
+    max(total_reserved_bytes) as peak_reserved_bytes,
+    count(*) filter (where bytes > 0) as allocation_count,
+    count(*) filter (where bytes < 0) as free_count,
+    count(*) filter (where is_unmatched_free) as unmatched_free_count,
+    count(*) filter (where is_allocated_twice) as allocated_twice_count
+from intermediate.int_allocation
+group by grouping sets (
+    (run_id, device),
+    (run_id, step, device)
+)
+having grouping(step) = 1 or step is not null

@@ -1,0 +1,64 @@
+-- Top-level operators and the device time that they launched: one row per run, step and operator name.
+--
+-- Device time without an operator has rows of its own, named in parentheses: no operator around the launch, no launch in
+-- the trace, or a graph launch. Sums over the rows equal the device total.
+--
+-- @title Operators
+-- @grain run_id, step, operator_name
+-- @order run_id, step, device_duration_ns desc, operator_name
+-- @materialized
+-- @column run_id id Run
+-- @column step id Step; NULL for the whole run
+-- @column operator_name name Top-level operator, or why there is none
+-- @column call_count count Calls on the host; NULL for device time without an operator
+-- @column host_duration_ns duration_ns Sum of their durations on the host
+-- @column device_activity_count count Device activities launched; NULL where the run has none at all
+-- @column device_duration_ns duration_ns Sum of their durations
+with
+host as (
+    select run_id, step, call_name as operator_name, count(*) as call_count, sum(duration_ns)::bigint as host_duration_ns
+    from intermediate.int_host_call
+    where call_kind = 'operator' and top_operator_index = event_index
+    group by grouping sets ((run_id, call_name), (run_id, step, call_name))
+    having grouping(step) = 1 or step is not null
+),
+
+device as (
+    select
+        run_id,
+        step,
+        top_operator_name as operator_name,
+        count(*) as device_activity_count,
+        sum(duration_ns)::bigint as device_duration_ns
+    from intermediate.int_device_activity
+    where quarantine_reason is null
+    group by grouping sets ((run_id, top_operator_name), (run_id, step, top_operator_name))
+    having grouping(step) = 1 or step is not null
+),
+
+name as (
+    select run_id, step, operator_name from host
+    union
+    select run_id, step, operator_name from device
+)
+
+select
+    name.run_id,
+    name.step,
+    name.operator_name,
+    host.call_count,
+    host.host_duration_ns,
+    case when size.device_activity_count > 0 then coalesce(device.device_activity_count, 0) end as device_activity_count,
+    case when size.device_activity_count > 0 then coalesce(device.device_duration_ns, 0) end as device_duration_ns
+from name
+left join intermediate.int_run_size as size on name.run_id = size.run_id
+left join host
+    on
+        name.run_id = host.run_id
+        and name.step is not distinct from host.step
+        and name.operator_name = host.operator_name
+left join device
+    on
+        name.run_id = device.run_id
+        and name.step is not distinct from device.step
+        and name.operator_name = device.operator_name

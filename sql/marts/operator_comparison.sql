@@ -1,0 +1,73 @@
+-- Top-level operators of two runs side by side: one row per pair of scopes and operator name.
+--
+-- A missing side counts as nothing in a difference.
+--
+-- @title Operators
+-- @sheet OperatorCompareStatistic
+-- @grain base_run_id, base_step, comparison_run_id, comparison_step, operator_name
+-- @order diff_device_duration_ns desc, operator_name
+-- @column base_run_id id Run compared with
+-- @column base_step id Its step; NULL for the whole run
+-- @column comparison_run_id id Run compared
+-- @column comparison_step id Its step; NULL for the whole run
+-- @column operator_name name Top-level operator, or why there is none
+-- @column base_device_duration_ns duration_ns Device time launched, base
+-- @column base_device_activity_count count Device activities, base
+-- @column base_call_count count Calls on the host, base
+-- @column base_host_duration_ns duration_ns Host time, base
+-- @column comparison_device_duration_ns duration_ns Device time launched, comparison
+-- @column comparison_device_activity_count count Device activities, comparison
+-- @column comparison_call_count count Calls on the host, comparison
+-- @column comparison_host_duration_ns duration_ns Host time, comparison
+-- @column diff_device_duration_ns duration_ns Device time launched, comparison − base
+-- @column diff_device_activity_count count Device activities, comparison − base
+-- @column diff_call_count count Calls on the host, comparison − base
+-- @column diff_host_duration_ns duration_ns Host time, comparison − base
+-- @column ratio_device_duration_ns ratio Device time launched, comparison / base
+with
+either as (
+    select
+        pair.*,
+        entry.operator_name
+    from intermediate.int_scope_pair as pair
+    inner join marts.operator as entry
+        on pair.base_run_id = entry.run_id and pair.base_step is not distinct from entry.step
+    union
+    select
+        pair.*,
+        entry.operator_name
+    from intermediate.int_scope_pair as pair
+    inner join marts.operator as entry
+        on pair.comparison_run_id = entry.run_id and pair.comparison_step is not distinct from entry.step
+)
+
+select
+    either.base_run_id,
+    either.base_step,
+    either.comparison_run_id,
+    either.comparison_step,
+    either.operator_name,
+    base.device_duration_ns as base_device_duration_ns,
+    base.device_activity_count as base_device_activity_count,
+    base.call_count as base_call_count,
+    base.host_duration_ns as base_host_duration_ns,
+    comparison.device_duration_ns as comparison_device_duration_ns,
+    comparison.device_activity_count as comparison_device_activity_count,
+    comparison.call_count as comparison_call_count,
+    comparison.host_duration_ns as comparison_host_duration_ns,
+    coalesce(comparison.device_duration_ns, 0) - coalesce(base.device_duration_ns, 0) as diff_device_duration_ns,
+    coalesce(comparison.device_activity_count, 0) - coalesce(base.device_activity_count, 0) as diff_device_activity_count,
+    coalesce(comparison.call_count, 0) - coalesce(base.call_count, 0) as diff_call_count,
+    coalesce(comparison.host_duration_ns, 0) - coalesce(base.host_duration_ns, 0) as diff_host_duration_ns,
+    macros.ratio(base.device_duration_ns, comparison.device_duration_ns) as ratio_device_duration_ns
+from either
+left join marts.operator as base
+    on
+        either.base_run_id = base.run_id
+        and either.base_step is not distinct from base.step
+        and either.operator_name is not distinct from base.operator_name
+left join marts.operator as comparison
+    on
+        either.comparison_run_id = comparison.run_id
+        and either.comparison_step is not distinct from comparison.step
+        and either.operator_name is not distinct from comparison.operator_name

@@ -1,0 +1,70 @@
+-- Runs in the warehouse: one row per run, which is one rank of one execution.
+--
+-- Status is `complete`; `salvaged` where events were repaired, dropped or quarantined; `incomplete` where the file was cut.
+--
+-- @title Runs
+-- @grain run_id
+-- @order run_id
+-- @column run_id id Name of the run in the warehouse
+-- @column label name Label that it was ingested under
+-- @column rank id Rank within the execution
+-- @column status category complete, salvaged or incomplete
+-- @column problem_count count Events concerned by what was mended, dropped or set aside
+-- @column device_name name Devices
+-- @column device_count count Devices with activities
+-- @column step_count count Steps
+-- @column event_count count Events in the trace
+-- @column device_activity_count count Device activities that count
+-- @column host_call_count count Host calls
+-- @column memory_event_count count Allocations and frees on devices
+-- @column world_size count Ranks of the execution
+-- @column base_time_ns timestamp_ns What to add to times of the trace to get Unix time
+-- @column source_path text File that it was ingested from
+-- @column source_format category Format of that file
+-- @column source_bytes bytes Size of that file
+-- @column content_hash id Hash of that file
+-- @column ingested_at text When it was ingested (UTC)
+-- @column tool_version text Version that ingested it
+with
+problem as (
+    select
+        run_id,
+        sum(problem_count)::bigint as problem_count,
+        bool_or(kind = 'truncated') as is_incomplete
+    from staging.stg_problem
+    group by run_id
+),
+
+step as (
+    select run_id, count(*) as step_count from intermediate.int_step group by run_id
+)
+
+select
+    run.run_id,
+    run.label,
+    run.rank,
+    case
+        when problem.is_incomplete then 'incomplete'
+        when problem.run_id is not null or size.quarantined_count > 0 then 'salvaged'
+        else 'complete'
+    end as status,
+    coalesce(problem.problem_count, 0) + coalesce(size.quarantined_count, 0) as problem_count,
+    run.device_name,
+    size.device_count,
+    coalesce(step.step_count, 0) as step_count,
+    run.event_count,
+    size.device_activity_count,
+    size.host_call_count,
+    size.memory_event_count,
+    run.world_size,
+    run.base_time_ns,
+    run.source_path,
+    run.source_format,
+    run.source_bytes,
+    run.content_hash,
+    run.ingested_at,
+    run.tool_version
+from staging.stg_run as run
+left join intermediate.int_run_size as size on run.run_id = size.run_id
+left join problem on run.run_id = problem.run_id
+left join step on run.run_id = step.run_id

@@ -1,0 +1,43 @@
+-- Host calls as recorded: one row per operator, annotation or runtime call with a usable time.
+--
+-- Step markers (ProfilerStep#N) are steps, not calls.
+--
+-- @title Host calls as recorded
+-- @grain run_id, event_index
+-- @order run_id, event_index
+-- @column run_id id Run that the call belongs to
+-- @column event_index id Place of the event in the file
+-- @column call_kind category operator, annotation or runtime
+-- @column call_name name Name of the call
+-- @column pid id Process
+-- @column tid id Thread
+-- @column start_ns timestamp_ns Start
+-- @column duration_ns duration_ns Duration
+-- @column end_ns timestamp_ns End
+-- @column correlation id Key of what a runtime call launched
+-- @column external_id id Key of an operator
+-- @column sequence_number id Autograd sequence number, shared by a forward operator and its backward
+-- @column forward_thread id Thread of the forward operator, on a backward operator
+-- @column input_shapes text Shapes of the inputs, JSON
+select
+    run_id,
+    event_index,
+    macros.event_kind(category) as call_kind,
+    coalesce(name, '') as call_name,
+    coalesce(pid, '') as pid,
+    coalesce(tid, '') as tid,
+    start_ns,
+    duration_ns,
+    start_ns + duration_ns as end_ns,
+    case when correlation not in (0, -1) then correlation end as correlation,
+    case when external_id not in (0, -1) then external_id end as external_id,
+    sequence_number,
+    forward_thread,
+    input_shapes
+from raw.event
+where
+    phase = 'X'
+    and macros.event_kind(category) in ('operator', 'annotation', 'runtime')
+    and start_ns is not null
+    and duration_ns >= 0
+    and not macros.is_step_marker(coalesce(name, ''))

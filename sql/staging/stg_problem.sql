@@ -1,0 +1,12 @@
+-- Troubles met while reading a source: one row per run and kind.
+--
+-- @title Problems as recorded
+-- @grain run_id, kind
+-- @order run_id, kind
+-- @column run_id id Run
+-- @column kind category Kind of trouble
+-- @column problem_count count How often
+-- @column event_index id First event concerned, its place in the file
+-- @column detail text What exactly, of the first
+select run_id, kind, problem_count, event_index, detail
+from raw.problem

@@ -1,0 +1,25 @@
+-- Step markers as recorded: one row per ProfilerStep#N event, on the host or copied to a device track.
+--
+-- @title Step markers as recorded
+-- @grain run_id, event_index
+-- @order run_id, event_index
+-- @column run_id id Run that the marker belongs to
+-- @column event_index id Place of the event in the file
+-- @column step id Number of the step
+-- @column on_device flag Is it the copy on a device track (gpu_user_annotation)?
+-- @column start_ns timestamp_ns Start
+-- @column duration_ns duration_ns Duration
+select
+    run_id,
+    event_index,
+    try_cast(regexp_extract(name, '[0-9]+') as bigint) as step,
+    lower(category) = 'gpu_user_annotation' as on_device,
+    start_ns,
+    duration_ns
+from raw.event
+where
+    phase = 'X'
+    and (lower(category) = 'gpu_user_annotation' or macros.event_kind(category) in ('annotation', 'operator'))
+    and start_ns is not null
+    and duration_ns >= 0
+    and macros.is_step_marker(name)
