@@ -60,8 +60,8 @@ def ingest(
 ) -> list[Ingested]:
     """Ingest traces (files, or folders with all traces in them), each as one run.
 
-    `label` names the execution, one for all sources; without it each run is named after its file. `strict` makes a trace
-    that had to be mended an error. `progress` receives (file, bytes read). Raises InputError for the first source that
+    `label` names the execution, one for all sources; without it each run is named after its file. `strict` makes a
+    trace that had to be mended an error. `progress` receives (file, bytes read). Raises InputError for the first source that
     cannot be read; runs ingested before it stay.
     """
     paths = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
@@ -177,17 +177,21 @@ def compare(
 ) -> Comparison:
     """Compare two runs, each a trace (ingested first), a run id or a label in the warehouse.
 
-    Returns the result tables as Arrow; with `output` it also writes a workbook and an HTML page into that folder. `only` and
-    `skip` choose views by name. Raises UsageError for an unknown run, step or view.
+    Returns the result tables as Arrow; with `output` it also writes a workbook and an HTML page into that folder.
+    `only` and `skip` choose views by name. Raises UsageError for an unknown run, step or view.
     """
     house = Warehouse(warehouse_folder(warehouse))
     views = _chosen(house.catalog, only, skip, details)
     run_ids = [_run_id(house, side, strict, progress) for side in (base, comparison)]
     with house.connect() as connection:
-        sides = [_side(connection, house, run, step) for run, step in zip(run_ids, (base_step, comparison_step), strict=True)]
+        sides = [
+            _side(connection, house, run, step) for run, step in zip(run_ids, (base_step, comparison_step), strict=True)
+        ]
         tables = {view.name: ResultTable(view, _rows(connection, view, sides)) for view in views}
     options = {"only": ", ".join(only), "skip": ", ".join(skip)}
-    result = Comparison(sides[0], sides[1], tables, CATALOG_VERSION, house.catalog.fingerprint, options, tuple(_notes(sides)))
+    result = Comparison(
+        sides[0], sides[1], tables, CATALOG_VERSION, house.catalog.fingerprint, options, tuple(_notes(sides))
+    )
     if output is None:
         return result
     return replace(result, files=tuple(_write(result, Path(output), xlsx, html)))
@@ -203,7 +207,7 @@ def _write(result: Comparison, folder: Path, xlsx: bool, html: bool) -> Iterator
 
 
 def _chosen(catalog: Catalog, only: Sequence[str], skip: Sequence[str], details: bool) -> list[View]:
-    """Comparison views to show, headline first; names may leave out the ending `_comparison`."""
+    """Comparison views to show, in their order; names may leave out the ending `_comparison`."""
     by_name = {view.name: view for view in catalog.comparisons}
 
     def named(name: str) -> View:
@@ -214,11 +218,9 @@ def _chosen(catalog: Catalog, only: Sequence[str], skip: Sequence[str], details:
 
     wanted = [named(name) for name in only] or list(by_name.values())
     left_out = [named(name) for name in skip]
-    shown = [view for view in wanted if view not in left_out and (details or not view.detail)]
-    return sorted(shown, key=lambda view: (not view.headline, wanted.index(view) if only else _PLACE.get(view.name, 99)))
-
-
-_PLACE = {name: i for i, name in enumerate(("overall_comparison", "step_comparison", "memory_peak_comparison"))}
+    return [
+        view for view in by_name.values() if view in wanted and view not in left_out and (details or not view.detail)
+    ]
 
 
 def _run_id(house: Warehouse, given: PathLike, strict: bool, progress: Progress | None) -> str:
@@ -228,7 +230,9 @@ def _run_id(house: Warehouse, given: PathLike, strict: bool, progress: Progress 
         return _known_run(house, os.fspath(given))
     files = find_sources(path)
     if len(files) > 1:
-        raise UsageError(f"{path}: {len(files)} traces; ingest the folder and compare two of its runs, or name one file")
+        raise UsageError(
+            f"{path}: {len(files)} traces; ingest the folder and compare two of its runs, or name one file"
+        )
     (done,) = ingest(files, warehouse=house.folder, strict=strict, progress=progress)
     return done.run_id
 
@@ -253,11 +257,13 @@ def _known_run(house: Warehouse, name: str) -> str:
 
 
 def _side(connection: duckdb.DuckDBPyConnection, house: Warehouse, run_id: str, step: int | None) -> Side:
-    run = connection.execute("select * from marts.run where run_id = $run", {"run": run_id}).to_arrow_table().to_pylist()[0]
+    (run,) = _fetch(connection, "select * from marts.run where run_id = $run", {"run": run_id}).to_pylist()
     if step is not None:
         existing = [
             row[0]
-            for row in connection.execute("select step from marts.step where run_id = $run order by step", {"run": run_id}).fetchall()
+            for row in connection.execute(
+                "select step from marts.step where run_id = $run order by step", {"run": run_id}
+            ).fetchall()
         ]
         if step not in existing:
             steps = f"it has steps {', '.join(map(str, existing))}" if existing else "it has no steps"
@@ -277,9 +283,12 @@ def _rows(connection: duckdb.DuckDBPyConnection, view: View, sides: Sequence[Sid
     keys = [column.name for column in view.columns if column.name in SCOPE_KEYS]
     # Run ids by `=`, which prunes partitions; a step may be NULL.
     where = " and ".join(f"{key} {'=' if key.endswith('run_id') else 'is not distinct from'} ${key}" for key in keys)
-    return connection.execute(
-        f"select * from {view.qualified} where {where} order by {view.order}", {key: values[key] for key in keys}
-    ).to_arrow_table()
+    query = f"select * from {view.qualified} where {where} order by {view.order}"
+    return _fetch(connection, query, {key: values[key] for key in keys})
+
+
+def _fetch(connection: duckdb.DuckDBPyConnection, query: str, parameters: dict[str, Any]) -> pa.Table:
+    return connection.sql(query, params=parameters).to_arrow_table()
 
 
 def _notes(sides: Sequence[Side]) -> Iterator[str]:
@@ -292,7 +301,8 @@ def _notes(sides: Sequence[Side]) -> Iterator[str]:
             yield f"{run['run_id']}: {problem}"
     counts = [side.run["step_count"] for side in sides]
     if counts[0] != counts[1] and sides[0].step is None and sides[1].step is None:
-        yield f"the runs recorded {counts[0]} and {counts[1]} steps: sums over whole runs do not compare, averages over steps do"
+        recorded = f"the runs recorded {counts[0]} and {counts[1]} steps"
+        yield f"{recorded}: sums over whole runs do not compare, averages over steps do"
 
 
 def query(sql: str, *, warehouse: PathLike | None = None) -> pa.Table:
@@ -304,11 +314,14 @@ def query(sql: str, *, warehouse: PathLike | None = None) -> pa.Table:
     with house.connect() as connection:
         try:
             statements = connection.extract_statements(sql)
-            if len(statements) != 1 or statements[0].type not in (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN):
+            if len(statements) != 1 or statements[0].type not in (
+                duckdb.StatementType.SELECT,
+                duckdb.StatementType.EXPLAIN,
+            ):
                 raise UsageError("give exactly one SELECT: the warehouse is read-only")
             if statements[0].type == duckdb.StatementType.EXPLAIN and not _explains_select(connection, sql):
                 raise UsageError("only a SELECT can be explained")
-            return connection.execute(statements[0]).to_arrow_table()
+            return connection.sql(sql).to_arrow_table()
         except duckdb.Error as error:
             raise UsageError(f"the query failed: {error}") from error
 
@@ -318,15 +331,16 @@ def _explains_select(connection: duckdb.DuckDBPyConnection, sql: str) -> bool:
     return [statement.type for statement in connection.extract_statements(inner)] == [duckdb.StatementType.SELECT]
 
 
-def steps(run: str | None = None, *, warehouse: PathLike | None = None) -> pa.Table:
-    """Rows of `marts.step` of one run (run id or label), or of all."""
+def table(view: str, *, run: str | None = None, warehouse: PathLike | None = None) -> ResultTable:
+    """All rows of a public view, or those of one run (run id or label), in the view's order."""
     house = Warehouse(warehouse_folder(warehouse))
-    run_id = _known_run(house, run) if run else None
+    found = house.catalog.mart(view)
+    parameters = {"run": _known_run(house, run)} if run else {}
+    where = "where run_id = $run" if run else ""
     with house.connect() as connection:
-        where = "where run_id = $run" if run_id else ""
-        return connection.execute(
-            f"select * from marts.step {where} order by run_id, step", {"run": run_id} if run_id else {}
-        ).to_arrow_table()
+        return ResultTable(
+            found, _fetch(connection, f"select * from {found.qualified} {where} order by {found.order}", parameters)
+        )
 
 
 def views() -> Catalog:
@@ -334,4 +348,14 @@ def views() -> Catalog:
     return Catalog()
 
 
-__all__ = ["Comparison", "Ingested", "ResultTable", "TracemillError", "compare", "ingest", "query", "steps", "views"]
+__all__ = [
+    "Comparison",
+    "Ingested",
+    "ResultTable",
+    "TracemillError",
+    "compare",
+    "ingest",
+    "query",
+    "steps",
+    "views",
+]

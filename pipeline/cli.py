@@ -11,15 +11,23 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
 from typer.core import TyperGroup
 
 import pipeline
 from pipeline import api
+from pipeline.catalog.catalog import CATALOG_VERSION
 from pipeline.catalog.dictionary import describe_view
 from pipeline.errors import TracemillError
-from pipeline.render.console import print_comparison
-from pipeline.render.tabular import WRITERS, write_table
+from pipeline.render.console import print_comparison, print_rows
+from pipeline.render.tabular import WRITERS
 
 
 class Format(str, Enum):
@@ -40,7 +48,12 @@ app = typer.Typer(
 )
 WarehouseOption = Annotated[
     Path | None,
-    typer.Option("--warehouse", "-w", metavar="DIR", help="Warehouse folder [default: $TRACEMILL_WAREHOUSE or ./tracemill-warehouse]"),
+    typer.Option(
+        "--warehouse",
+        "-w",
+        metavar="DIR",
+        help="Warehouse folder (default: $TRACEMILL_WAREHOUSE, else ./tracemill-warehouse).",
+    ),
 ]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Fail on a trace that had to be mended.")]
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show a traceback on errors.")]
@@ -50,12 +63,22 @@ DebugOption = Annotated[bool, typer.Option("--debug", help="Show a traceback on 
 def compare(
     base: Annotated[str, typer.Argument(metavar="BASE", help="Trace file, run id or label to compare with.")],
     comparison: Annotated[str, typer.Argument(metavar="COMPARISON", help="Trace file, run id or label to compare.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the workbook and the page.")] = Path(),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the workbook and the page.")
+    ] = Path(),
     warehouse: WarehouseOption = None,
-    only: Annotated[list[str] | None, typer.Option("--only", metavar="VIEW", help="Only this comparison (repeatable).")] = None,
-    skip: Annotated[list[str] | None, typer.Option("--skip", metavar="VIEW", help="Not this comparison (repeatable).")] = None,
-    base_step: Annotated[int | None, typer.Option("--base-step", metavar="N", help="Only this step of the base.")] = None,
-    comparison_step: Annotated[int | None, typer.Option("--comparison-step", metavar="N", help="Only this step of the comparison.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="VIEW", help="Only this comparison (repeatable).")
+    ] = None,
+    skip: Annotated[
+        list[str] | None, typer.Option("--skip", metavar="VIEW", help="Not this comparison (repeatable).")
+    ] = None,
+    base_step: Annotated[
+        int | None, typer.Option("--base-step", metavar="N", help="Only this step of the base.")
+    ] = None,
+    comparison_step: Annotated[
+        int | None, typer.Option("--comparison-step", metavar="N", help="Only this step of the comparison.")
+    ] = None,
     top: Annotated[int, typer.Option("--top", metavar="N", min=0, help="Rows of each table on screen.")] = 10,
     xlsx: Annotated[bool, typer.Option("--xlsx/--no-xlsx", help="Write the workbook.")] = True,
     html: Annotated[bool, typer.Option("--html/--no-html", help="Write the HTML page.")] = True,
@@ -88,7 +111,9 @@ def compare(
 @app.command()
 def ingest(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Trace files, or folders: every trace in them.")],
-    label: Annotated[str | None, typer.Option("--label", help="Name of the execution [default: the file's name]")] = None,
+    label: Annotated[
+        str | None, typer.Option("--label", help="Name of the execution (default: the name of the file).")
+    ] = None,
     warehouse: WarehouseOption = None,
     strict: StrictOption = False,
     debug: DebugOption = False,
@@ -105,20 +130,22 @@ def ingest(
 @app.command()
 def runs(warehouse: WarehouseOption = None, debug: DebugOption = False) -> None:
     """List the runs in the warehouse."""
-    columns = "run_id, label, rank, status, problem_count, device_name, step_count, event_count, source_path"
+    columns = ("run_id", "label", "rank", "status", "device_name", "step_count", "event_count", "source_path")
     with _errors(debug):
-        write_table(api.query(f"select {columns} from marts.run order by run_id", warehouse=warehouse), sys.stdout)
+        print_rows(api.table("run", warehouse=warehouse), columns, sys.stdout)
 
 
 @app.command()
 def steps(
-    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="Run id or label [default: all]")] = None,
+    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="Run id or label (default: all runs).")] = None,
     warehouse: WarehouseOption = None,
     debug: DebugOption = False,
 ) -> None:
     """List the steps of a run, or of all runs."""
+    columns = ("run_id", "step", "is_complete", "duration_ns", "duration_with_tail_ns", "device_activity_count",
+               "device_duration_ns")
     with _errors(debug):
-        write_table(api.steps(run, warehouse=warehouse), sys.stdout)
+        print_rows(api.table("step", run=run, warehouse=warehouse), columns, sys.stdout)
 
 
 @app.command()
@@ -151,13 +178,15 @@ def sql(
 def _version(wanted: bool) -> None:
     if wanted:
         catalog = api.views()
-        typer.echo(f"tracemill {pipeline.__version__}, catalog {api.CATALOG_VERSION} ({catalog.fingerprint})")
+        typer.echo(f"tracemill {pipeline.__version__}, catalog {CATALOG_VERSION} ({catalog.fingerprint})")
         raise typer.Exit
 
 
 @app.callback()
 def options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
 ) -> None:
     """Take options that belong to no command."""
 
@@ -190,7 +219,11 @@ def _progress() -> Iterator[api.Progress | None]:
         yield None
         return
     bar: tuple[Any, ...] = (
-        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
     )
     with Progress(*bar, console=console, transient=True) as progress:
         tasks: dict[Path, Any] = {}

@@ -194,9 +194,7 @@ def test_a_step_recounted(written):
     model, answers, trace = written
     number = model.steps[1]
     (step,) = (
-        e
-        for e in trace["traceEvents"]
-        if e["name"] == f"ProfilerStep#{number}" and e["cat"] == "user_annotation"
+        e for e in trace["traceEvents"] if e["name"] == f"ProfilerStep#{number}" and e["cat"] == "user_annotation"
     )
     assert answers.steps[number] == (step["start"], step["end"] - step["start"])
     same(answers.by_step[number], recount(trace, (step["start"], step["end"])))
@@ -265,9 +263,7 @@ def test_the_demo_tells_its_story(tmp_path):
     base, new = runs
     head = "cutlass_80_tensorop_s1688gemm_128x256_16x3_tn_align4"
     assert new["kernels"][head][1] == pytest.approx(2 * base["kernels"][head][1], rel=0.1)
-    assert (
-        new["overall"]["Uncovered Communication Time"] > 2 * base["overall"]["Uncovered Communication Time"]
-    )
+    assert new["overall"]["Uncovered Communication Time"] > 2 * base["overall"]["Uncovered Communication Time"]
     assert {"aten::gelu", "aten::contiguous"} == set(new["operators"]) - set(base["operators"]) - {
         name for name in new["operators"] if "Backward" in name
     }

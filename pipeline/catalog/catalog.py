@@ -54,8 +54,8 @@ class Catalog:
 
     @property
     def comparisons(self) -> list[View]:
-        """Marts that compare two runs, by name."""
-        return [view for view in self.marts if view.is_comparison]
+        """Marts that compare two runs, in the order in which they are shown."""
+        return sorted((view for view in self.marts if view.is_comparison), key=lambda view: view.position)
 
     @property
     def materialized(self) -> list[View]:
@@ -83,7 +83,7 @@ class Catalog:
     @cached_property
     def fingerprint(self) -> str:
         """Hash of the whole catalog, for reports and for telling a stale warehouse."""
-        headers = (repr(view) for view in self.views.values())
+        headers = (repr((view.summary, view.rules, view.columns, view.order)) for view in self.views.values())
         return _digest(CATALOG_VERSION, str(RAW_SCHEMA_VERSION), *headers, *sorted(self.fingerprints.values()))
 
     def macros_in_order(self) -> list[Macro]:
@@ -91,7 +91,9 @@ class Catalog:
         return self._ordered_macros()
 
     def _ordered_macros(self) -> list[Macro]:
-        graph = {name: {r.removeprefix("macros.") for r in macro.references} - {name} for name, macro in self.macros.items()}
+        graph = {
+            name: {r.removeprefix("macros.") for r in macro.references} - {name} for name, macro in self.macros.items()
+        }
         return [self.macros[name] for name in _sorted(graph) if name in self.macros]
 
     def _ordered(self, views: Iterable[View]) -> list[View]:

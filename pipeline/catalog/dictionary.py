@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
+from pathlib import Path
+
+from pipeline.catalog.catalog import CATALOG_VERSION, Catalog, public_columns
 from pipeline.catalog.header import View
 
 
@@ -10,7 +12,10 @@ def describe_view(view: View) -> str:
     """One view as Markdown."""
     lines = [f"## marts.{view.name}", "", view.summary]
     lines += ["", view.rules] if view.rules else []
-    lines += ["", f"Grain: {', '.join(view.grain)}. Order: {view.order}." + (f" Sheet: {view.sheet}." if view.sheet else "")]
+    lines += [
+        "",
+        f"Grain: {', '.join(view.grain)}. Order: {view.order}." + (f" Sheet: {view.sheet}." if view.sheet else ""),
+    ]
     lines += ["", "| column | type | meaning |", "| --- | --- | --- |"]
     lines += [f"| {column.name} | {column.type} | {column.meaning} |" for column in view.columns]
     return "\n".join(lines) + "\n"
@@ -24,3 +29,16 @@ def data_dictionary(catalog: Catalog) -> str:
         "Times are integer nanoseconds, sizes bytes; what was not measured is NULL.\n"
     )
     return head + "\n" + "\n".join(describe_view(view) for view in catalog.marts)
+
+
+def main() -> None:
+    """Write `docs/data-dictionary.md` and `sql/catalog.lock` of a checkout."""
+    catalog = Catalog()
+    root = catalog.folder.parent
+    written = {"docs/data-dictionary.md": data_dictionary(catalog), "sql/catalog.lock": public_columns(catalog)}
+    for name, text in written.items():
+        Path(root, name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,17 +1,18 @@
 """A SQL file as a typed object: the header comment says what the view is, the body is one bare select.
 
-    -- One sentence that says what it is: one row per … .
-    --
-    -- Rules that a reader must know.
-    --
-    -- @title What a person calls it
-    -- @sheet NameOfTheSheet                (where it has one)
-    -- @headline                            (where a comparison shows it first, whole)
-    -- @detail                              (where it has a row per call, and can be left out)
-    -- @grain column, column
-    -- @order column desc, column
-    -- @materialized                        (where the result is kept per run as Parquet)
-    -- @column name type meaning            (every output column, in order)
+-- One sentence that says what it is: one row per … .
+--
+-- Rules that a reader must know.
+--
+-- @title What a person calls it
+-- @sheet NameOfTheSheet                (where it has one)
+-- @headline                            (where a comparison shows it first, whole)
+-- @position 10                         (where it stands among the comparisons)
+-- @detail                              (where it has a row per call, and can be left out)
+-- @grain column, column
+-- @order column desc, column
+-- @materialized                        (where the result is kept per run as Parquet)
+-- @column name type meaning            (every output column, in order)
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ COLUMN_TYPES: dict[str, tuple[str, ...]] = {
     "bandwidth": ("DOUBLE",),
 }
 VIEW_LAYERS = ("staging", "intermediate", "marts")
-_TAGS = ("title", "sheet", "headline", "detail", "grain", "order", "materialized", "column")
+_TAGS = ("title", "sheet", "headline", "detail", "position", "grain", "order", "materialized", "column")
 _REFERENCE = re.compile(r"\b(raw|seeds|macros|staging|intermediate|marts)\.([a-z_][a-z0-9_]*)")
 _COMMENT_OR_STRING = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'", re.DOTALL)
 
@@ -65,6 +66,7 @@ class View:
     sheet: str | None
     headline: bool
     detail: bool
+    position: int
     grain: tuple[str, ...]
     order: str
     columns: tuple[Column, ...]
@@ -115,6 +117,7 @@ def parse_view(path: Path) -> View:
         sheet=single.get("sheet"),
         headline="headline" in single,
         detail="detail" in single,
+        position=_position(path, single.get("position", "0")),
         grain=tuple(part.strip() for part in single["grain"].split(",")),
         order=single["order"],
         columns=columns,
@@ -166,6 +169,12 @@ def _column(path: Path, text: str) -> Column:
     if parts[1] not in COLUMN_TYPES:
         raise CatalogError(f"{path}: column {parts[0]} has unknown type {parts[1]}; one of {', '.join(COLUMN_TYPES)}")
     return Column(*parts)
+
+
+def _position(path: Path, text: str) -> int:
+    if not text.isdigit():
+        raise CatalogError(f"{path}: @position must be a number, not {text!r}")
+    return int(text)
 
 
 def _check_columns(path: Path, view: View) -> None:

@@ -73,9 +73,7 @@ def _over_files(types: dict[str, str], files: Sequence[Path]) -> str:
 
 
 def _seed_values(seed: Seed) -> str:
-    rows = ", ".join(
-        f"({order}, {', '.join(quoted(value) for value in row)})" for order, row in enumerate(seed.rows)
-    )
+    rows = ", ".join(f"({order}, {', '.join(quoted(value) for value in row)})" for order, row in enumerate(seed.rows))
     columns = ", ".join(seed.columns)
     typed = ", ".join(f"{name}::bigint as {name}" if name.endswith("_bytes") else name for name in seed.columns)
     return f"select rule_order, {typed} from (values {rows}) as seed (rule_order, {columns})"
@@ -84,9 +82,8 @@ def _seed_values(seed: Seed) -> str:
 def _check(view: View, returned: list[tuple[str, str]]) -> None:
     declared = [column.name for column in view.columns]
     if declared != [name for name, _ in returned]:
-        raise CatalogError(
-            f"{view.qualified}: the header lists {', '.join(declared)}; the query returns {', '.join(n for n, _ in returned)}"
-        )
+        names = ", ".join(name for name, _ in returned)
+        raise CatalogError(f"{view.qualified}: the header lists {', '.join(declared)}; the query returns {names}")
     for column, (name, kind) in zip(view.columns, returned, strict=True):
         if kind not in COLUMN_TYPES[column.type]:
             raise CatalogError(f"{view.qualified}.{name}: {column.type} in the header, {kind} in the query")

@@ -1,0 +1,1 @@
+"""Sources to batches of raw tables. Knows formats; knows no SQL and no view."""

@@ -69,7 +69,7 @@ class ByteStream:
                     member = isal_zlib.decompressobj(_GZIP_WINDOW)
                 try:
                     data = member.decompress(block, 4 * BLOCK_BYTES)
-                except isal_zlib.error as error:
+                except isal_zlib.error as error:  # type: ignore[misc]
                     self.fault = f"the compressed data is damaged ({error})"
                     return
                 if data:

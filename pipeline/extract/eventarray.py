@@ -20,8 +20,8 @@ from pipeline.extract.jsontext import is_suspect, repair, value_spans
 from pipeline.extract.report import Report
 
 CHUNK_BYTES = 4 << 20
-# Metadata before the events is held as one piece; real ones are a few kilobytes.
-HEAD_LIMIT = 64 << 20
+# Metadata before and behind the events is held as one piece each; real ones are a few kilobytes.
+ENVELOPE_LIMIT = 64 << 20
 # A single event larger than this is damage (an unclosed string swallows what follows), not data.
 EVENT_LIMIT = 64 << 20
 _WHITESPACE = b" \t\r\n"
@@ -89,7 +89,9 @@ class EventArray:
             self._buffer = self._buffer[1:]
             return b""
         if self._buffer[:1] != b"{":
-            raise InputError(f"{path}: not JSON (starts with {self._buffer[:20]!r}); give a Kineto trace, .json or .json.gz")
+            raise InputError(
+                f"{path}: not JSON (starts with {self._buffer[:20]!r}); give a Kineto trace, .json or .json.gz"
+            )
         searched = 0
         while True:
             for match in _EVENTS_KEY.finditer(self._buffer, searched):
@@ -98,8 +100,8 @@ class EventArray:
                     self._buffer = self._buffer[match.end() :]
                     return head
             searched = max(0, len(self._buffer) - 1024)
-            if len(self._buffer) > HEAD_LIMIT:
-                raise InputError(f"{path}: no \"traceEvents\" in the first {HEAD_LIMIT >> 20} MiB: not a profiler trace")
+            if len(self._buffer) > ENVELOPE_LIMIT:
+                raise InputError(f'{path}: no "traceEvents" in the first {ENVELOPE_LIMIT >> 20} MiB: not a profiler trace')
             if not self._fill(len(self._buffer) + 1):
                 raise InputError(f'{path}: JSON without "traceEvents": not a profiler trace')
 
@@ -107,19 +109,17 @@ class EventArray:
         """Parse what surrounds the events; an envelope that was cut gives the keys that are complete."""
         if self._bare_array:
             return
+        self._fill(ENVELOPE_LIMIT)
         pairs = ijson.sendable_list()
         parser = ijson.kvitems_coro(pairs, "", use_float=False)
         try:
-            parser.send(head)
-            parser.send(b"]")
-            while self._buffer or self._fill(1):
-                parser.send(repair(self._buffer).text)
-                self._buffer = b""
+            parser.send(head + b"]" + repair(self._buffer).text)
             parser.close()
         except (ijson.JSONError, StopIteration):
-            self._buffer = b""
-            for _ in self._blocks:  # bytes behind the envelope still count as read
-                pass
+            pass  # cut or damaged: the keys before that place are complete
+        self._buffer = b""
+        for _ in self._blocks:  # bytes behind the envelope still count as read
+            pass
         self.envelope = {key: value for key, value in pairs if key != "traceEvents"}
 
     # -- cutting ---------------------------------------------------------------------------------------
@@ -229,7 +229,9 @@ class EventArray:
 
     def _dropped(self, text: bytes) -> None:
         sample = text[:80].decode("utf-8", "replace")
-        self._report.problem("event_dropped", event_index=self._event_index, detail=f"event {self._event_index}: {sample}")
+        self._report.problem(
+            "event_dropped", event_index=self._event_index, detail=f"event {self._event_index}: {sample}"
+        )
 
 
 def _try(parse: Callable[[bytes], Parsed], body: bytes) -> Parsed | None:

@@ -44,7 +44,12 @@ class Report:
     def problem_batch(self) -> pa.RecordBatch:
         """Return the troubles as rows of `raw.problem`."""
         rows: list[dict[str, Any]] = [
-            {"kind": p.kind, "problem_count": p.count, "event_index": p.event_index, "detail": p.detail or None}
+            {
+                "kind": p.kind,
+                "problem_count": p.count,
+                "event_index": p.event_index,
+                "detail": p.detail or None,
+            }
             for p in self.problems.values()
         ]
         return pa.RecordBatch.from_pylist(rows, schema=RAW_TABLES["problem"])

@@ -1,0 +1,1 @@
+"""Parquet partitions and the DuckDB warehouse over them."""

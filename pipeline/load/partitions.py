@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from pipeline.schema import RAW_TABLES
 
-# Rows are buffered up to this many bytes per table before they become a row group, so memory does not grow with the file.
+# Rows are buffered up to this many bytes per table before they become a row group: memory does not grow with the file.
 ROW_GROUP_BYTES = 32 << 20
 PART_BYTES = 1 << 30
 

@@ -1,10 +1,10 @@
 """The warehouse: a folder of Parquet partitions and manifests, and a DuckDB file of nothing but views over them.
 
-    raw/<table>/run_id=<id>/part-NNNN.parquet      as extracted, never migrated
-    derived/<view>@<fingerprint>/run_id=<id>/…     results kept per run; a changed view has another folder
-    runs/<run_id>/manifest.json                    written last, by rename: a run exists if and only if it does
-    warehouse.duckdb                               replaced whole by rename, opened read-only, can be deleted
-    seeds/*.csv                                    optional rows of the user's own that come before the seeds'
+raw/<table>/run_id=<id>/part-NNNN.parquet      as extracted, never migrated
+derived/<view>@<fingerprint>/run_id=<id>/…     results kept per run; a changed view has another folder
+runs/<run_id>/manifest.json                    written last, by rename: a run exists if and only if it does
+warehouse.duckdb                               replaced whole by rename, opened read-only, can be deleted
+seeds/*.csv                                    optional rows of the user's own that come before the seeds'
 """
 
 from __future__ import annotations
@@ -38,18 +38,22 @@ class Warehouse:
     # -- runs ------------------------------------------------------------------------------------------
 
     def manifests(self) -> dict[str, dict[str, Any]]:
-        """Manifests of all runs by run id. Raises WarehouseError for one that cannot be read or is of another version."""
+        """Manifests of all runs by run id. Raises WarehouseError for one that is unreadable or of another version."""
         found = {}
         for path in sorted(self.folder.glob("runs/*/manifest.json")):
             try:
                 manifest = json.loads(path.read_text(encoding="utf-8"))
                 version = manifest["raw_schema_version"]
             except (OSError, ValueError, KeyError, TypeError) as error:
-                raise WarehouseError(f"{path}: not a manifest ({error}); remove the folder and ingest the run again") from error
+                raise WarehouseError(
+                    f"{path}: not a manifest ({error}); remove the folder and ingest the run again"
+                ) from error
             if version > RAW_SCHEMA_VERSION:
                 raise WarehouseError(f"{path}: written by a newer tracemill (raw schema {version}); upgrade tracemill")
             if version < RAW_SCHEMA_VERSION:
-                raise WarehouseError(f"{path}: raw schema {version} is outdated; ingest {manifest.get('source_path')} again")
+                raise WarehouseError(
+                    f"{path}: raw schema {version} is outdated; ingest {manifest.get('source_path')} again"
+                )
             found[path.parent.name] = manifest
         return found
 
@@ -59,7 +63,9 @@ class Warehouse:
         try:
             root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise WarehouseError(f"{self.folder}: cannot be written: {error.strerror}; choose another with -w") from error
+            raise WarehouseError(
+                f"{self.folder}: cannot be written: {error.strerror}; choose another with -w"
+            ) from error
         _remove_abandoned(root)
         return Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=root))
 
@@ -126,9 +132,8 @@ class Warehouse:
                 for view in missing:
                     part = folder / view.name / "part-0000.parquet"
                     part.parent.mkdir()
-                    connection.execute(
-                        f"copy (select * exclude (run_id) from ({view.body})) to {quoted(str(part))} (format parquet, compression zstd)"
-                    )
+                    rows = f"select * exclude (run_id) from ({view.body})"
+                    connection.execute(f"copy ({rows}) to {quoted(str(part))} (format parquet, compression zstd)")
                     put_in_place(part.parent, self._derived(view.qualified) / f"run_id={run_id}")
                     install_view(connection, view, self._derived_files(view.qualified, [run_id]))
         finally:
@@ -149,7 +154,7 @@ class Warehouse:
     def connect(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A read-only connection that sees every run and nothing of the file system but this folder."""
         self.refresh()
-        config = {"python_enable_replacements": "false", "autoinstall_known_extensions": "false"}
+        config: dict[str, Any] = {"python_enable_replacements": "false", "autoinstall_known_extensions": "false"}
         try:
             connection = duckdb.connect(str(self.database), read_only=True, config=config)
         except duckdb.Error as error:
@@ -178,7 +183,9 @@ class Warehouse:
         folder = self.new_folder()
         try:
             path = folder / "warehouse.duckdb"
-            with contextlib.closing(duckdb.connect(str(path), config={"python_enable_replacements": "false"})) as connection:
+            with contextlib.closing(
+                duckdb.connect(str(path), config={"python_enable_replacements": "false"})
+            ) as connection:
                 install(connection, self.catalog, self._partitions(run_ids))
                 fields = ", ".join(f"{quoted(value)} as {name}" for name, value in stamp.items())
                 connection.execute(f"create view marts.catalog_version as select {fields}")
@@ -227,10 +234,14 @@ class Warehouse:
 
     def _partitions(self, run_ids: Sequence[str]) -> dict[str, list[Path]]:
         partitions = {
-            f"raw.{table}": [path for run_id in run_ids for path in sorted(self._raw(table, run_id).glob("part-*.parquet"))]
+            f"raw.{table}": [
+                path for run_id in run_ids for path in sorted(self._raw(table, run_id).glob("part-*.parquet"))
+            ]
             for table in RAW_TABLES
         }
-        return partitions | {view.qualified: self._derived_files(view.qualified, run_ids) for view in self.catalog.materialized}
+        return partitions | {
+            view.qualified: self._derived_files(view.qualified, run_ids) for view in self.catalog.materialized
+        }
 
 
 def _version(text: str) -> tuple[int, ...]:

@@ -1,0 +1,1 @@
+"""Comparisons and query results for people: screen, workbook, page, text formats."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -16,6 +17,10 @@ from pipeline.render.tabular import console
 from pipeline.result import Comparison, ResultTable, Side
 
 _KEY_TYPES = ("name", "text", "category")
+_TEXT_TYPES = (*_KEY_TYPES, "id", "flag")
+_NAME_WIDTH = 28
+_PADDING = 3
+_LEFT: dict[str, Any] = {"title_justify": "left", "caption_justify": "left", "title_style": "bold"}
 
 
 def print_comparison(result: Comparison, out: TextIO, top: int = 10) -> None:
@@ -32,9 +37,26 @@ def print_comparison(result: Comparison, out: TextIO, top: int = 10) -> None:
         _print_table(screen, table, top)
 
 
+def print_rows(table: ResultTable, names: Sequence[str], out: TextIO) -> None:
+    """Print some columns of a view, every row, with units."""
+    columns = [next(column for column in table.view.columns if column.name == name) for name in names]
+    shown = Table(box=box.SIMPLE_HEAD)
+    for column in columns:
+        shown.add_column(
+            units.label(column).capitalize(), justify="left" if column.type in _TEXT_TYPES else "right", overflow="fold"
+        )
+    for row in table.rows.to_pylist():
+        shown.add_row(*(Text(units.row_text(row, column)) for column in columns))
+    console(out).print(shown)
+
+
 def _about(side: Side) -> str:
     run = side.run
-    facts = [run["device_name"] or "unknown device", f"{run['event_count']:,} events", f"{run['device_activity_count']:,} device activities"]
+    facts = [
+        run["device_name"] or "unknown device",
+        f"{run['event_count']:,} events",
+        f"{run['device_activity_count']:,} device activities",
+    ]
     return f"{side.title}  ({', '.join(facts)})  {run['source_path']}"
 
 
@@ -65,11 +87,11 @@ def _print_table(screen: Console, table: ResultTable, top: int) -> None:
     if not rows:
         screen.print(Text.assemble((table.view.title, "bold"), f": no regression among {table.rows.num_rows:,} rows"))
         return
-    columns = _shown(table)
-    shown = Table(title=escape(table.view.title), title_justify="left", caption=caption, caption_justify="left", title_style="bold")
+    columns, name_width = _fitting(screen.width, _shown(table), rows)
+    shown = Table(title=escape(table.view.title), caption=caption, box=box.SIMPLE_HEAD, **_LEFT)
     for column in columns:
         if column.type in _KEY_TYPES:
-            shown.add_column(units.label(column), overflow="ellipsis", no_wrap=True, ratio=1, min_width=12)
+            shown.add_column(_heading(column), overflow="ellipsis", no_wrap=True, max_width=name_width)
         else:
             shown.add_column(_heading(column), justify="right", no_wrap=True)
     for row in rows:
@@ -77,8 +99,23 @@ def _print_table(screen: Console, table: ResultTable, top: int) -> None:
     screen.print(shown)
 
 
+def _fitting(width: int, columns: list[Column], rows: list[dict[str, Any]]) -> tuple[list[Column], int]:
+    """Columns that fit, and the width left for each column of names: numbers are shown whole or not at all."""
+    columns = list(columns)
+    while True:
+        numbers = [column for column in columns if column.type not in _KEY_TYPES]
+        names = max(1, len(columns) - len(numbers))
+        texts = ([_heading(column), *(units.row_text(row, column) for row in rows)] for column in numbers)
+        taken = sum(max(map(len, cells)) + _PADDING for cells in texts)
+        left = (width - taken - 2) // names - _PADDING
+        droppable = [column for column in columns[1:] if column.type in ("count", "share", "text")]
+        if left >= _NAME_WIDTH or not droppable:
+            return columns, max(8, left)
+        columns.remove(droppable[-1])
+
+
 def _chosen(table: ResultTable, top: int) -> tuple[list[dict[str, Any]], str | None]:
-    """Rows to show: all of a table in an order of its own; the largest regressions where the order is by a difference."""
+    """Rows to show: the largest regressions where the order is by a difference, else all."""
     by_difference = table.view.order.split(" ")[0]
     if not by_difference.startswith("diff_"):
         return table.rows.to_pylist(), None
@@ -88,7 +125,9 @@ def _chosen(table: ResultTable, top: int) -> tuple[list[dict[str, Any]], str | N
 
 def _shown(table: ResultTable) -> list[Column]:
     """Keys, the first quantity on both sides, and how often it was counted."""
-    shown: list[Column] = [c for c in table.columns if c.type in _KEY_TYPES and not units.prefix(c) and c.name not in _HIDDEN]
+    shown: list[Column] = [
+        c for c in table.columns if c.type in _KEY_TYPES and not units.prefix(c) and c.name not in _HIDDEN
+    ]
     chosen = units.measures(table.view)
     main = next((m for m in chosen if m.diff), chosen[0])
     shown += [main.base, main.comparison, *_present(main.diff, main.ratio)]
@@ -107,8 +146,8 @@ def _present(*columns: Column | None) -> Iterator[Column]:
 def _heading(column: Column) -> str:
     side = units.prefix(column)
     if side in ("base", "comparison"):
-        return side if column.type != "count" else f"{side} {'calls' if 'call' in column.name else 'count'}"
-    return side or units.label(column)
+        return f"{side} calls" if column.type == "count" else side
+    return side or units.label(column).capitalize()
 
 
 def _cell(row: dict[str, Any], column: Column) -> Text:

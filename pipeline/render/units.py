@@ -34,7 +34,13 @@ def measures(view: View) -> list[Measure]:
     columns = {column.name: column for column in view.columns}
     names = [name.removeprefix("base_") for name in columns if name.startswith("base_")]
     return [
-        Measure(name, columns[f"base_{name}"], columns[f"comparison_{name}"], columns.get(f"diff_{name}"), columns.get(f"ratio_{name}"))
+        Measure(
+            name,
+            columns[f"base_{name}"],
+            columns[f"comparison_{name}"],
+            columns.get(f"diff_{name}"),
+            columns.get(f"ratio_{name}"),
+        )
         for name in names
         if f"comparison_{name}" in columns and columns[f"base_{name}"].type != "id"
     ]
@@ -47,9 +53,9 @@ def prefix(column: Column) -> str | None:
 
 
 def label(column: Column, *, unit: bool = False) -> str:
-    """Title of a column without its side: `base_total_duration_ns` → Total Duration, with (us) where `unit` is asked."""
+    """Title of a column without its side: `base_total_duration_ns` → Total Duration, with `unit` (us) behind it."""
     name = column.name.split("_", 1)[1] if prefix(column) else column.name
-    words = name.removesuffix("_ns").replace("_", " ").title().replace("E2E", "E2E").replace("Diff", "Difference")
+    words = name.removesuffix("_ns").replace("_", " ").title().replace("Diff", "Difference")
     if prefix(column) == "ratio":
         return f"{words} Ratio"
     return f"{words} ({COLUMN_UNITS[column.type][0]})" if unit and column.type in COLUMN_UNITS else words
@@ -90,7 +96,13 @@ def row_text(row: dict[str, Any], column: Column) -> str:
     if side == "ratio" and value is None:
         name = column.name.removeprefix("ratio_")
         base, comparison = row.get(f"base_{name}"), row.get(f"comparison_{name}")
-        return "new" if base is None and comparison is not None else "gone" if base is not None and comparison is None else ""
+        return (
+            "new"
+            if base is None and comparison is not None
+            else "gone"
+            if base is not None and comparison is None
+            else ""
+        )
     return text(value, column, signed=side == "diff")
 
 

@@ -22,7 +22,17 @@ _CELL_CHARACTERS = 32_767
 # Integers beyond this lose digits in a spreadsheet's double; ids of that size are written as text.
 _EXACT = 1 << 53
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-_WIDTHS = {"name": 60, "text": 40, "category": 16, "id": 12, "ratio": 10, "share": 10, "count": 12, "depth": 8, "flag": 8}
+_WIDTHS = {
+    "name": 60,
+    "text": 40,
+    "category": 16,
+    "id": 12,
+    "ratio": 10,
+    "share": 10,
+    "count": 12,
+    "depth": 8,
+    "flag": 8,
+}
 _NUMBER_FORMATS = {
     "duration_ns": "#,##0.000",
     "bytes": "#,##0.000",
@@ -40,7 +50,12 @@ def write_xlsx(result: Comparison, path: Path) -> Iterator[Path]:
 
     A sheet whose rows do not fit says so, and all of them are in a CSV.
     """
-    options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+    options = {
+        "constant_memory": True,
+        "strings_to_formulas": False,
+        "strings_to_urls": False,
+        "strings_to_numbers": False,
+    }
     overflow: list[Path] = []
     with xlsxwriter.Workbook(str(path), options) as workbook:
         for table in result.tables.values():
@@ -100,7 +115,12 @@ class _Sheet:
             if place < len(names) and names[place] == names[start]:
                 continue
             style = self.workbook.add_format(
-                {"bold": True, "bg_color": _BANDS[units.prefix(self.columns[start])], "align": "left", "border": 1}
+                {
+                    "bold": True,
+                    "bg_color": _BANDS[units.prefix(self.columns[start])],
+                    "align": "left",
+                    "border": 1,
+                }
             )
             if place - start > 1:
                 self.sheet.merge_range(0, start, 0, place - 1, "", style)
@@ -119,7 +139,11 @@ class _Sheet:
             self.sheet.set_column(place, place, _WIDTHS.get(column.type, 16))
 
     def _cell_writer(self, column: Column) -> Callable[[int, int, dict[str, Any]], Any]:
-        style = self.workbook.add_format({"num_format": _NUMBER_FORMATS[column.type]}) if column.type in _NUMBER_FORMATS else None
+        style = (
+            self.workbook.add_format({"num_format": _NUMBER_FORMATS[column.type]})
+            if column.type in _NUMBER_FORMATS
+            else None
+        )
         divisor = units.COLUMN_UNITS.get(column.type, ("", 1))[1]
         is_ratio = units.prefix(column) == "ratio"
 
@@ -149,7 +173,7 @@ class _Sheet:
 
 
 def write_csv(table: ResultTable, path: Path) -> None:
-    """All rows of a table with exact values, for what does not fit a sheet; text that a spreadsheet would evaluate is quoted."""
+    """All rows of a table with exact values; text that a spreadsheet would evaluate is marked as text."""
     with path.open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(table.rows.column_names)
@@ -174,8 +198,9 @@ def _write_about(workbook: xlsxwriter.Workbook, result: Comparison, overflow: li
     for key in result.base.run:
         base, comparison = result.base.run[key], result.comparison.run[key]
         lines.append((key, "" if base is None else str(base), "" if comparison is None else str(comparison)))
-    step = ["whole run" if side.step is None else str(side.step) for side in (result.base, result.comparison)]
-    lines += [("step", *step), ("catalog version", result.catalog_version, ""), ("catalog fingerprint", result.fingerprint, "")]
+    steps = ["whole run" if side.step is None else str(side.step) for side in (result.base, result.comparison)]
+    lines.append(("step", steps[0], steps[1]))
+    lines += [("catalog version", result.catalog_version, ""), ("catalog fingerprint", result.fingerprint, "")]
     lines += [(f"option {name}", value, "") for name, value in result.options.items() if value]
     lines += [("note", note, "") for note in result.notes]
     lines += [("rows beside this workbook", file.name, "") for file in overflow]

@@ -4,6 +4,7 @@
 --
 -- @title Communication
 -- @sheet CommunicationCompare
+-- @position 60
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, collective_name
 -- @order diff_total_duration_ns desc, collective_name
 -- @column base_run_id id Run compared with

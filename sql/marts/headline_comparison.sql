@@ -7,6 +7,7 @@
 -- @title Headline
 -- @sheet Summary
 -- @headline
+-- @position 0
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, device_ordinal, metric
 -- @order device_ordinal, metric_order
 -- @column base_run_id id Run compared with

@@ -4,6 +4,7 @@
 --
 -- @title Host calls
 -- @sheet ApiCompare
+-- @position 80
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, call_name, call_kind
 -- @order diff_self_duration_ns desc, call_name
 -- @column base_run_id id Run compared with

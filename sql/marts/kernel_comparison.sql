@@ -4,6 +4,7 @@
 --
 -- @title Kernels
 -- @sheet KernelCompare
+-- @position 50
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, kernel_name, input_shapes
 -- @order diff_total_duration_ns desc, kernel_name, input_shapes
 -- @column base_run_id id Run compared with

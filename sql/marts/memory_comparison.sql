@@ -4,6 +4,7 @@
 --
 -- @title Memory
 -- @sheet MemoryCompareStatistic
+-- @position 70
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, operator_name
 -- @order diff_allocated_bytes desc, operator_name
 -- @column base_run_id id Run compared with

@@ -4,6 +4,7 @@
 --
 -- @title Memory peak
 -- @sheet MemoryPeakCompare
+-- @position 30
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, device_ordinal
 -- @order device_ordinal
 -- @column base_run_id id Run compared with

@@ -4,6 +4,7 @@
 --
 -- @title Overall metrics
 -- @sheet OverallMetrics
+-- @position 10
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, device_ordinal, metric, parent_metric, depth
 -- @order device_ordinal, metric_order
 -- @column base_run_id id Run compared with

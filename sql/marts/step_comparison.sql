@@ -5,6 +5,7 @@
 --
 -- @title Average step
 -- @sheet StepCompare
+-- @position 20
 -- @grain base_run_id, comparison_run_id, metric
 -- @order metric_order
 -- @column base_run_id id Run compared with

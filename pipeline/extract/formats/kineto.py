@@ -22,7 +22,9 @@ from pipeline.schema import EVENT_ARGUMENTS, RAW_TABLES
 
 NAME = "kineto"
 _EVENT = RAW_TABLES["event"]
-_ARGUMENT_OF_KEY = {key: (column, rank) for column, (_, keys) in EVENT_ARGUMENTS.items() for rank, key in enumerate(keys)}
+_ARGUMENT_OF_KEY = {
+    key: (column, rank) for column, (_, keys) in EVENT_ARGUMENTS.items() for rank, key in enumerate(keys)
+}
 _INTEGER_ARGUMENTS = frozenset(column for column, (kind, _) in EVENT_ARGUMENTS.items() if kind == pa.int64())
 _INT64 = range(-(1 << 63), 1 << 63)
 _DIGITS = re.compile(r"[+-]?\d+")
@@ -121,9 +123,9 @@ def _arguments(args: dict[str, Any]) -> dict[str, Any]:
 
 
 def _integer(value: Any) -> int | None:
-    if isinstance(value, str) and _DIGITS.fullmatch(value.strip()):
-        value = int(value)
-    elif isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
+    if (isinstance(value, str) and _DIGITS.fullmatch(value.strip())) or (
+        isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value()
+    ):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
         return None
@@ -156,4 +158,7 @@ def _envelope(envelope: dict[str, Any], report: Report) -> Iterator[tuple[str, p
         report.device_name = ", ".join(names) or None
     keys = list(envelope)
     values = [_json(envelope[key]) for key in keys]
-    yield "trace_metadata", pa.RecordBatch.from_pydict({"key": keys, "value": values}, schema=RAW_TABLES["trace_metadata"])
+    yield (
+        "trace_metadata",
+        pa.RecordBatch.from_pydict({"key": keys, "value": values}, schema=RAW_TABLES["trace_metadata"]),
+    )

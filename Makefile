@@ -1,0 +1,51 @@
+# Everything runs in .venv, made with uv where it is installed and with plain pip elsewhere.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+UV := $(shell command -v uv 2>/dev/null)
+DEMO ?= demo-out
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint docs bench test-lowest clean
+
+help:  ## Show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 14
+
+setup: $(VENV)/.installed  ## Make .venv and install the package in it, editable, with what development needs
+
+$(VENV)/.installed: pyproject.toml
+ifdef UV
+	uv venv --allow-existing --python $(PYTHON) $(VENV)
+	VIRTUAL_ENV=$(VENV) uv pip install --quiet --editable '.[dev]'
+else
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+endif
+	@touch $@
+
+demo: setup  ## Make two small traces and compare them
+	$(BIN)/python fixtures/make_fixtures.py demo $(DEMO)
+	$(BIN)/tracemill compare $(DEMO)/base.pt.trace.json.gz $(DEMO)/new.pt.trace.json -w $(DEMO)/warehouse -o $(DEMO)
+
+test: setup  ## Run all tests
+	$(BIN)/python -m pytest -n auto
+
+lint: setup  ## Check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+docs: setup  ## Write the pages that are generated, and the lock of public columns
+	$(BIN)/python -m pipeline.catalog.dictionary
+
+bench: setup  ## Measure ingest and comparison on generated traces
+	$(BIN)/python benchmarks/bench.py
+
+test-lowest:  ## Run all tests with the lowest dependencies that pyproject.toml allows
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
+	VIRTUAL_ENV=.venv-lowest .venv-lowest/bin/uv pip install --quiet --resolution lowest-direct --editable '.[dev]'
+	.venv-lowest/bin/python -m pytest -n auto
+
+clean:  ## Remove what the targets above have made
+	rm -rf $(VENV) .venv-lowest $(DEMO) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""The SQL files as typed objects: parsed, checked, ordered, installed, documented."""

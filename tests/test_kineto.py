@@ -1,0 +1,129 @@
+"""Rows of raw.event: types, spellings, exact times."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.extract.bytestream import ByteStream
+from pipeline.extract.formats import kineto
+from pipeline.extract.report import Report
+from pipeline.extract.source import label_of, rank_of
+
+
+def events(tmp_path, *items, report=None):
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"traceEvents": items}))
+    batches = kineto.extract(path, report or Report())
+    return [row for table, batch in batches if table == "event" for row in batch.to_pylist()]
+
+
+@given(st.integers(-(10**18), 10**18))
+def test_a_time_with_three_decimals_is_exact(nanoseconds):
+    sign, digits = ("-" if nanoseconds < 0 else ""), abs(nanoseconds)
+    text = f"{sign}{digits // 1000}.{digits % 1000:03}"
+    assert kineto.nanoseconds(text) == nanoseconds
+    assert kineto.nanoseconds(Decimal(text)) == nanoseconds
+
+
+@pytest.mark.parametrize(
+    ("value", "nanoseconds"),
+    [(5, 5000), ("7.25", 7250), (Decimal("1E+3"), 1_000_000), (Decimal("0.0005"), 0), (Decimal("0.0015"), 2), (None, None),
+     ("abc", None), (True, None), (Decimal("NaN"), None), ("", None), ([1], None), (10**30, None)],
+)  # fmt: skip
+def test_times_of_other_shapes(value, nanoseconds):
+    assert kineto.nanoseconds(value) == nanoseconds
+
+
+def test_ids_come_as_numbers_or_text_in_any_spelling(tmp_path):
+    one, two, three = events(
+        tmp_path,
+        {
+            "ph": "X",
+            "pid": "3",
+            "tid": "stream 7",
+            "id": 5,
+            "args": {"external id": "9", "correlation": "12", "stream": 7},
+        },
+        {
+            "ph": "X",
+            "pid": 3,
+            "tid": -1,
+            "args": {"External id": 9, "Device Id": 2, "device": 1, "Addr": 140000000000000},
+        },
+        {
+            "ph": "X",
+            "args": {"correlation": "x", "stream": 1.5, "bytes": True, "External id": None, "Input Dims": [[1, 2], []]},
+        },
+    )
+    assert (one["pid"], one["tid"], one["flow_id"]) == ("3", "stream 7", "5")
+    assert (one["external_id"], one["correlation"], one["stream"]) == (9, 12, 7)
+    assert (two["pid"], two["tid"], two["external_id"], two["device"], two["address"]) == (
+        "3",
+        "-1",
+        9,
+        1,
+        140000000000000,
+    )
+    assert (three["correlation"], three["stream"], three["bytes"], three["external_id"]) == (None, None, None, None)
+    assert three["input_shapes"] == "[[1,2],[]]"
+
+
+def test_everything_may_be_missing_and_args_keep_all(tmp_path):
+    bare, odd = events(tmp_path, {}, {"name": 5, "ts": None, "args": {"deep": {"a": [1, 2.5]}, "text": "é"}})
+    assert {bare[name] for name in bare if name != "event_index"} == {None}
+    assert odd["name"] == "5"
+    assert json.loads(odd["args"]) == {"deep": {"a": [1, 2.5]}, "text": "é"}
+
+
+def test_the_envelope_tells_rank_device_and_clock(tmp_path):
+    path = tmp_path / "trace.json"
+    path.write_text(
+        json.dumps(
+            {
+                "deviceProperties": [{"id": 0, "name": "H100"}, {"id": 1, "name": "H100"}],
+                "traceEvents": [],
+                "distributedInfo": {"rank": 3, "world_size": 8},
+                "baseTimeNanoseconds": 1751410836000000000,
+            }
+        )
+    )
+    report = Report()
+    tables = {table: batch for table, batch in kineto.extract(path, report)}
+    assert (report.rank, report.world_size, report.device_name, report.base_time_ns) == (
+        3,
+        8,
+        "H100",
+        1751410836000000000,
+    )
+    assert "baseTimeNanoseconds" in tables["trace_metadata"].column("key").to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "rank"),
+    [("base.pt.trace.json.gz", "base", None), ("v2.3_rank-34.json", "v2.3_rank-34", 34), ("rank0.json", "rank0", 0),
+     ("frank5.json", "frank5", None), (".json", ".json", None)],
+)  # fmt: skip
+def test_file_names(tmp_path, name, label, rank):
+    assert (label_of(tmp_path / name), rank_of(tmp_path / name)) == (label, rank)
+
+
+def test_compressed_data_that_repeats_is_read_whole(tmp_path):
+    path = tmp_path / "zeros.gz"
+    path.write_bytes(gzip.compress(b" " * 50_000_000))
+    assert sum(map(len, ByteStream(path).blocks())) == 50_000_000
+
+
+def test_bytes_behind_the_last_member_are_counted_and_padding_is_not(tmp_path):
+    path = tmp_path / "trace.json.gz"
+    path.write_bytes(gzip.compress(b'{"traceEvents": []}') + b"\0" * 10)
+    padded = ByteStream(path)
+    assert (b"".join(padded.blocks()), padded.trailing_bytes, padded.fault) == (b'{"traceEvents": []}', 0, None)
+    path.write_bytes(gzip.compress(b'{"traceEvents": []}') + b"garbage")
+    trailed = ByteStream(path)
+    assert (b"".join(trailed.blocks()), trailed.trailing_bytes) == (b'{"traceEvents": []}', 7)
