@@ -137,7 +137,7 @@ def _extract(file: Path, label: str, folder: Path, progress: Progress | None) ->
 
 def _claim(house: Warehouse, label: str, report: Report, several: bool) -> str:
     """A run id that nobody has: the label, the rank where a label has several, a hash only where inputs would meet."""
-    name = re.sub(r"[^\w.\-]", "_", label) or "run"
+    name = re.sub(r"^\.|[^\w.\-]", "_", label) or "run"
     others = [manifest for manifest in house.manifests().values() if manifest["label"] == label]
     if report.rank is not None and (several or any(other["rank"] != report.rank for other in others)):
         name = f"{name}.r{report.rank}"

@@ -10,6 +10,10 @@ from typing import Any
 Event = dict[str, Any]
 
 
+def _complete(cat: str, name: str, pid: int, tid: int, ts: float, dur: float, args: dict[str, Any]) -> Event:
+    return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args}
+
+
 def kernel(name: str, ts: float, dur: float, *, stream: int = 7, **args: Any) -> Event:
     """A kernel on device 0; times in microseconds."""
     return _complete("kernel", name, 0, stream, ts, dur, {"device": 0, "stream": stream, **args})
@@ -44,7 +48,3 @@ def write(path: Path, events: list[Event] | None = None, **envelope: Any) -> Pat
     data = json.dumps({**envelope, "traceEvents": SMALL if events is None else events}).encode()
     path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
     return path
-
-
-def _complete(cat: str, name: str, pid: int, tid: int, ts: float, dur: float, args: dict[str, Any]) -> Event:
-    return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args}

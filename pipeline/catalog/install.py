@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -18,13 +18,19 @@ _DUCKDB_TYPE = {pa.int64(): "BIGINT", pa.string(): "VARCHAR"}
 Partitions = Mapping[str, Sequence[Path]]
 
 
-def install(connection: duckdb.DuckDBPyConnection, catalog: Catalog, partitions: Partitions) -> None:
-    """Create every relation of the catalog over the given files, in one transaction.
+def install(
+    connection: duckdb.DuckDBPyConnection,
+    catalog: Catalog,
+    partitions: Partitions,
+    *,
+    compute: Callable[[View], Sequence[Path]] | None = None,
+    comments: bool = True,
+) -> None:
+    """Create every relation of the catalog over the given files.
 
-    A materialised view reads its files, also where there are none. Raises CatalogError where a header and what
-    DuckDB returns do not agree.
+    A materialised view reads its files. Where it has none, `compute` makes them, when all that the view reads is
+    there; without `compute` it has no rows. Raises CatalogError where a header and what DuckDB returns do not agree.
     """
-    connection.execute("begin")
     for schema in ("raw", "seeds", "macros", "staging", "intermediate", "marts"):
         connection.execute(f"create schema {schema}")
     for table, fields in RAW_TABLES.items():
@@ -35,20 +41,22 @@ def install(connection: duckdb.DuckDBPyConnection, catalog: Catalog, partitions:
     for macro in catalog.macros_in_order():
         connection.execute(f"create macro macros.{macro.signature} as ({macro.body})")
     for view in catalog.views.values():
-        install_view(connection, view, partitions.get(view.qualified, ()))
-    connection.execute("commit")
+        body = view.body
+        if view.materialized:
+            files = partitions.get(view.qualified) or (compute(view) if compute else ())
+            types = {column.name: "" for column in view.columns} if files else _types(connection, body)
+            body = _over_files(types, files)
+        _create_view(connection, view.qualified, body)
+    _check(connection, catalog)
+    if comments:
+        connection.execute("; ".join(_comments(catalog)))
 
 
-def install_view(connection: duckdb.DuckDBPyConnection, view: View, files: Sequence[Path] = ()) -> None:
-    """Create (or replace) one view, check it against its header and comment it; see `install`."""
-    _create_view(connection, view.qualified, view.body)
-    returned = [(str(row[0]), str(row[1])) for row in connection.execute(f"describe {view.qualified}").fetchall()]
-    _check(view, returned)
-    if view.materialized:
-        _create_view(connection, view.qualified, _over_files(dict(returned), files))
-    connection.execute(f"comment on view {view.qualified} is {quoted(f'{view.summary} {view.rules}'.strip())}")
-    for column in view.columns:
-        connection.execute(f"comment on column {view.qualified}.{column.name} is {quoted(column.meaning)}")
+def _comments(catalog: Catalog) -> Iterator[str]:
+    for view in catalog.views.values():
+        yield f"comment on view {view.qualified} is {quoted(f'{view.summary} {view.rules}'.strip())}"
+        for column in view.columns:
+            yield f"comment on column {view.qualified}.{column.name} is {quoted(column.meaning)}"
 
 
 def quoted(text: str) -> str:
@@ -79,11 +87,25 @@ def _seed_values(seed: Seed) -> str:
     return f"select rule_order, {typed} from (values {rows}) as seed (rule_order, {columns})"
 
 
-def _check(view: View, returned: list[tuple[str, str]]) -> None:
-    declared = [column.name for column in view.columns]
-    if declared != [name for name, _ in returned]:
-        names = ", ".join(name for name, _ in returned)
-        raise CatalogError(f"{view.qualified}: the header lists {', '.join(declared)}; the query returns {names}")
-    for column, (name, kind) in zip(view.columns, returned, strict=True):
-        if kind not in COLUMN_TYPES[column.type]:
-            raise CatalogError(f"{view.qualified}.{name}: {column.type} in the header, {kind} in the query")
+def _types(connection: duckdb.DuckDBPyConnection, body: str) -> dict[str, str]:
+    return {str(row[0]): str(row[1]) for row in connection.execute(f"describe {body}").fetchall()}
+
+
+def _check(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
+    """Hold every header against the columns that DuckDB has for the view."""
+    returned: dict[str, dict[str, str]] = {}
+    for schema, name, column, kind in connection.execute(
+        "select schema_name, table_name, column_name, data_type from duckdb_columns()"
+        " order by schema_name, table_name, column_index"
+    ).fetchall():
+        returned.setdefault(f"{schema}.{name}", {})[column] = kind
+    for view in catalog.views.values():
+        columns = returned[view.qualified]
+        if [column.name for column in view.columns] != list(columns):
+            declared = ", ".join(column.name for column in view.columns)
+            raise CatalogError(f"{view.qualified}: the header lists {declared}; the query returns {', '.join(columns)}")
+        for column in view.columns:
+            if columns[column.name] not in COLUMN_TYPES[column.type]:
+                raise CatalogError(
+                    f"{view.qualified}.{column.name}: {column.type} in the header, {columns[column.name]} in the query"
+                )

@@ -21,7 +21,8 @@ from typing import Any
 import duckdb
 
 from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
-from pipeline.catalog.install import install, install_view, quoted
+from pipeline.catalog.header import View
+from pipeline.catalog.install import install, quoted
 from pipeline.errors import WarehouseError
 from pipeline.load.partitions import put_in_place, remove
 from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
@@ -122,31 +123,25 @@ class Warehouse:
 
     def derive(self, run_id: str) -> None:
         """Compute what is kept per run and is not there yet, reading only that run's partitions."""
-        missing = [view for view in self.catalog.materialized if not self._derived_files(view.qualified, [run_id])]
-        if not missing:
+        if all(self._derived_files(view.qualified, [run_id]) for view in self.catalog.materialized):
             return
         folder = self.new_folder()
+
+        def compute(view: View) -> list[Path]:
+            part = folder / view.name / "part-0000.parquet"
+            part.parent.mkdir()
+            rows = f"select * exclude (run_id) from ({view.body})"
+            connection.execute(f"copy ({rows}) to {quoted(str(part))} (format parquet, compression zstd)")
+            put_in_place(part.parent, self._derived(view.qualified) / f"run_id={run_id}")
+            return self._derived_files(view.qualified, [run_id])
+
+        # An in-memory database that spills into the folder.
+        config: dict[str, Any] = {"python_enable_replacements": "false", "temp_directory": str(folder)}
         try:
-            with self._workspace(folder) as connection:
-                install(connection, self.catalog, self._partitions([run_id]))
-                for view in missing:
-                    part = folder / view.name / "part-0000.parquet"
-                    part.parent.mkdir()
-                    rows = f"select * exclude (run_id) from ({view.body})"
-                    connection.execute(f"copy ({rows}) to {quoted(str(part))} (format parquet, compression zstd)")
-                    put_in_place(part.parent, self._derived(view.qualified) / f"run_id={run_id}")
-                    install_view(connection, view, self._derived_files(view.qualified, [run_id]))
+            with contextlib.closing(duckdb.connect(config=config)) as connection:
+                install(connection, self.catalog, self._partitions([run_id]), compute=compute, comments=False)
         finally:
             remove([folder])
-
-    @contextlib.contextmanager
-    def _workspace(self, folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-        """An in-memory database that spills into `folder`."""
-        connection = duckdb.connect(config={"python_enable_replacements": "false", "temp_directory": str(folder)})
-        try:
-            yield connection
-        finally:
-            connection.close()
 
     # -- reading ---------------------------------------------------------------------------------------
 
@@ -154,12 +149,16 @@ class Warehouse:
     def connect(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A read-only connection that sees every run and nothing of the file system but this folder."""
         self.refresh()
-        config: dict[str, Any] = {"python_enable_replacements": "false", "autoinstall_known_extensions": "false"}
+        config: dict[str, Any] = {
+            "python_enable_replacements": "false",
+            "autoinstall_known_extensions": "false",
+        }
+        # Attached to a database of its own in memory: one process may have it open more than once, before and
+        # after it is replaced, while a database opened by its path is shared by all who open that path.
+        connection = duckdb.connect(config=config)
         try:
-            connection = duckdb.connect(str(self.database), read_only=True, config=config)
-        except duckdb.Error as error:
-            raise WarehouseError(f"{self.database}: cannot be opened ({error}); delete it, it is rebuilt") from error
-        try:
+            connection.execute(f"attach {quoted(str(self.database))} as warehouse (read_only)")
+            connection.execute("use warehouse")
             connection.execute(f"set allowed_directories = [{quoted(str(self.folder))}]")
             connection.execute("set enable_external_access = false")
             connection.execute("set lock_configuration = true")

@@ -25,71 +25,55 @@
 -- @column ratio_duration_ns ratio Time, comparison / base
 -- @column share_of_diff share Part of the E2E time's difference
 with
-complete_step as (
-    select run_id, step, count(*) over (partition by run_id) as complete_step_count
-    from marts.step
-    where is_complete
-),
-
-step_count as (
-    select run_id, count(*) as step_count, count(*) filter (where is_complete) as complete_step_count
-    from marts.step
-    group by run_id
-),
-
-part as (
-    select run_id, step, false as is_average, device_ordinal, metric, metric_order, duration_ns
-    from marts.overall
-    where is_part
-    union all
-    select
-        overall.run_id,
-        null::bigint as step,
-        true as is_average,
-        overall.device_ordinal,
-        overall.metric,
-        max(overall.metric_order) as metric_order,
-        round(sum(overall.duration_ns) / complete_step.complete_step_count)::bigint as duration_ns
-    from marts.overall as overall
-    inner join complete_step on overall.run_id = complete_step.run_id and overall.step = complete_step.step
-    where overall.is_part
-    group by overall.run_id, overall.device_ordinal, overall.metric, complete_step.complete_step_count
-),
-
-pair as (
+whole as (
     select
         pair.*,
-        pair.base_step is null
-        and pair.comparison_step is null
-        and base.step_count <> comparison.step_count
-        and base.complete_step_count > 0
-        and comparison.complete_step_count > 0 as is_average
-    from intermediate.int_scope_pair as pair
-    left join step_count as base on pair.base_run_id = base.run_id
-    left join step_count as comparison on pair.comparison_run_id = comparison.run_id
-),
-
-matched as (
-    select
-        pair.*,
+        false as is_average,
         base.device_ordinal,
         base.metric,
         base.metric_order,
         base.duration_ns as base_duration_ns,
         comparison.duration_ns as comparison_duration_ns
-    from pair
-    inner join part as base
-        on
-            pair.base_run_id = base.run_id
-            and pair.base_step is not distinct from base.step
-            and coalesce(pair.is_average, false) = base.is_average
-    inner join part as comparison
+    from intermediate.int_scope_pair as pair
+    inner join marts.overall as base
+        on pair.base_run_id = base.run_id and pair.base_step is not distinct from base.step
+    inner join marts.overall as comparison
         on
             pair.comparison_run_id = comparison.run_id
             and pair.comparison_step is not distinct from comparison.step
-            and coalesce(pair.is_average, false) = comparison.is_average
             and base.device_ordinal = comparison.device_ordinal
             and base.metric = comparison.metric
+    where base.is_part
+),
+
+average as (
+    select
+        base.run_id as base_run_id,
+        null::bigint as base_step,
+        comparison.run_id as comparison_run_id,
+        null::bigint as comparison_step,
+        true as is_average,
+        base.device_ordinal,
+        base.metric,
+        base.metric_order,
+        base.average_duration_ns as base_duration_ns,
+        comparison.average_duration_ns as comparison_duration_ns
+    from marts.step_average as base
+    inner join marts.step_average as comparison
+        on base.device_ordinal = comparison.device_ordinal and base.metric = comparison.metric
+    where
+        base.is_part
+        and base.step_count <> comparison.step_count
+        and base.complete_step_count > 0
+        and comparison.complete_step_count > 0
+),
+
+matched as (
+    select *
+    from (select * from whole union all select * from average)
+    qualify is_average = bool_or(is_average) over (
+        partition by base_run_id, base_step, comparison_run_id, comparison_step
+    )
 ),
 
 metric as (

@@ -1,0 +1,57 @@
+-- The average complete step of a run: one row per run, device and metric.
+--
+-- Averages are over complete steps, since a step at the edge of the recording lacks kernels. The length of a step on the host
+-- is averaged over all steps where the run has no device activities. `device_ordinal` is NULL for what is not of one device.
+--
+-- @title Average step
+-- @grain run_id, device_ordinal, metric
+-- @order run_id, device_ordinal, metric_order
+-- @materialized
+-- @column run_id id Run
+-- @column device_ordinal id Place of the device among the run's devices, from 0; NULL for the step as a whole
+-- @column metric name Metric
+-- @column metric_order id Place among the metrics
+-- @column is_part flag Is it one of the parts that E2E Time is the sum of?
+-- @column step_count count Steps of the run
+-- @column complete_step_count count Complete steps
+-- @column average_duration_ns duration_ns Average over complete steps, rounded to the nanosecond
+with
+measured as (
+    select run_id, step, null::bigint as device_ordinal, 'Step Length' as metric, 0 as metric_order, false as is_part, duration_ns
+    from marts.step
+    union all
+    select run_id, step, null, 'Step Length with Device Tail', 1, false, duration_with_tail_ns
+    from marts.step
+    union all
+    select run_id, step, null, 'Device Time', 2, false, device_duration_ns
+    from marts.step
+    union all
+    select run_id, step, device_ordinal, metric, 2 + metric_order, is_part, duration_ns
+    from marts.overall
+    where step is not null and metric in ('E2E Time', 'Computing Time', 'Uncovered Communication Time', 'Free Time', 'SDMA', 'Free')
+)
+
+select
+    step.run_id,
+    measured.device_ordinal,
+    measured.metric,
+    max(measured.metric_order)::bigint as metric_order,
+    measured.is_part,
+    max(total.step_count) as step_count,
+    max(total.complete_step_count) as complete_step_count,
+    -- A complete step in which the device was idle adds nothing to a device's sums, and counts.
+    round(
+        sum(measured.duration_ns) filter (where coalesce(step.is_complete, true))
+        / nullif(max(coalesce(total.complete_step_count, total.step_count)), 0)
+    )::bigint as average_duration_ns
+from marts.step as step
+inner join measured on step.run_id = measured.run_id and step.step = measured.step
+inner join (
+    select
+        run_id,
+        count(*) as step_count,
+        case when count(is_complete) > 0 then count(*) filter (where is_complete) end as complete_step_count
+    from marts.step
+    group by run_id
+) as total on step.run_id = total.run_id
+group by step.run_id, measured.device_ordinal, measured.metric, measured.is_part
