@@ -121,7 +121,7 @@ def test_only_and_skip_choose_views_by_name(tmp_path, house):
     result = pipeline.compare(source, source, warehouse=house, only=["kernel", "headline_comparison"])
     assert list(result.tables) == ["headline_comparison", "kernel_comparison"]
     assert "kernel_comparison" not in pipeline.compare(source, source, warehouse=house, skip=["kernel"]).tables
-    with pytest.raises(UsageError, match="no comparison 'kernels'; there are: .*kernel_comparison"):
+    with pytest.raises(UsageError, match=r"no comparison 'kernels'; there are: .*kernel_comparison"):
         pipeline.compare(source, source, warehouse=house, only=["kernels"])
 
 

@@ -37,7 +37,8 @@ def test_01_non_finite_literals_become_null_and_are_counted(tmp_path):
     assert [p.split(" ")[0] for p in run.problems] == ["5"]
     copies = rows(
         tmp_path,
-        "select duration_ns, bytes, args->>'memory bandwidth (GB/s)' as bandwidth from raw.event where category = 'gpu_memcpy'",
+        "select duration_ns, bytes, args->>'memory bandwidth (GB/s)' as bandwidth"
+        " from raw.event where category = 'gpu_memcpy'",
     )
     assert copies == [{"duration_ns": 0, "bytes": 200, "bandwidth": None}]
     assert rows(tmp_path, "select count(*) as n from raw.event") == [{"n": 5}]
@@ -169,7 +170,8 @@ def test_14_zero_is_no_correlation(tmp_path):
     ingest(tmp_path, "14")
     operators = rows(
         tmp_path,
-        "select operator_name, device_activity_count as n, device_duration_ns as t from marts.operator where step is null",
+        "select operator_name, device_activity_count as n, device_duration_ns as t"
+        " from marts.operator where step is null",
     )
     assert {row["operator_name"]: (row["n"], row["t"]) for row in operators} == {
         "aten::mm": (1, 12_000),

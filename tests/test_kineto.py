@@ -33,8 +33,8 @@ def test_a_time_with_three_decimals_is_exact(nanoseconds):
 
 @pytest.mark.parametrize(
     ("value", "nanoseconds"),
-    [(5, 5000), ("7.25", 7250), (Decimal("1E+3"), 1_000_000), (Decimal("0.0005"), 0), (Decimal("0.0015"), 2), (None, None),
-     ("abc", None), (True, None), (Decimal("NaN"), None), ("", None), ([1], None), (10**30, None)],
+    [(5, 5000), ("7.25", 7250), (Decimal("1E+3"), 1_000_000), (Decimal("0.0005"), 0), (Decimal("0.0015"), 2),
+     (None, None), ("abc", None), (True, None), (Decimal("NaN"), None), ("", None), ([1], None), (10**30, None)],
 )  # fmt: skip
 def test_times_of_other_shapes(value, nanoseconds):
     assert kineto.nanoseconds(value) == nanoseconds

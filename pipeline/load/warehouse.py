@@ -28,6 +28,10 @@ from pipeline.load.partitions import put_in_place, remove
 from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
 
 
+# DuckDB's buffers while derived results are computed; what does not fit spills into the warehouse's tmp folder.
+DERIVE_MEMORY = "512MiB"
+
+
 class Warehouse:
     """A warehouse folder. Any number of readers and writers may use it side by side."""
 
@@ -135,8 +139,11 @@ class Warehouse:
             put_in_place(part.parent, self._derived(view.qualified) / f"run_id={run_id}")
             return self._derived_files(view.qualified, [run_id])
 
-        # An in-memory database that spills into the folder.
-        config: dict[str, Any] = {"python_enable_replacements": "false", "temp_directory": str(folder)}
+        config: dict[str, Any] = {
+            "python_enable_replacements": "false",
+            "memory_limit": DERIVE_MEMORY,
+            "temp_directory": str(folder),
+        }
         try:
             with contextlib.closing(duckdb.connect(config=config)) as connection:
                 install(connection, self.catalog, self._partitions([run_id]), compute=compute, comments=False)

@@ -10,6 +10,7 @@
 -- @title Tree of host calls
 -- @grain run_id, event_index
 -- @order run_id, event_index
+-- @materialized
 -- @column run_id id Run that the call belongs to
 -- @column event_index id Place of the call in the file
 -- @column depth depth Number of calls around it

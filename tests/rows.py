@@ -1,0 +1,250 @@
+"""Rows in, rows out: the catalog's views over a few events written in the test, in memory.
+
+    house = views(v1=[op("aten::mm", 1000, 30), launch("cudaLaunchKernel", 1010, 4, correlation=9)], v2=[...])
+    assert house.rows("select operator_name, call_count from marts.operator where step is null") == [...]
+
+Each keyword is a run, each list its events in file order (`event_index` counts from 0; lists in the list are opened).
+Times are plain nanoseconds, `start` and `duration`. A view is computed when a query names it, as a table, after all
+that it reads: the nested views are never bound as a whole, which would cost seconds a test.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from pipeline.catalog.catalog import Catalog
+from pipeline.catalog.install import _seed_values
+from pipeline.schema import RAW_TABLES
+
+Row = tuple[str, dict[str, Any]]
+_VIEW = re.compile(r"\b(?:staging|intermediate|marts)\.[a-z_]+")
+HOST = "4242"
+
+
+# -- events ---------------------------------------------------------------------------------------------
+
+
+def event(category: str | None, name: str | None, start: int | None, duration: int | None, **columns: Any) -> Row:
+    """Any complete event; `args` is a dict. The other helpers are this one with the category filled in."""
+    args = columns.pop("args", None)
+    return "event", {
+        "phase": "X",
+        "category": category,
+        "name": name,
+        "pid": HOST,
+        "tid": "1",
+        "start_ns": start,
+        "duration_ns": duration,
+        "args": None if args is None else json.dumps(args),
+    } | {column: str(value) if column in ("pid", "tid") else value for column, value in columns.items()}
+
+
+def op(name: str, start: int, duration: int, **columns: Any) -> Row:
+    """A framework operator; tid=, external_id=, input_shapes=, forward_thread=, sequence_number=."""
+    return event("cpu_op", name, start, duration, **columns)
+
+
+def annotation(name: str, start: int, duration: int, **columns: Any) -> Row:
+    """A user annotation on the host."""
+    return event("user_annotation", name, start, duration, **columns)
+
+
+def launch(name: str, start: int, duration: int, correlation: int | None = None, **columns: Any) -> Row:
+    """A runtime call, be it a launch or not."""
+    return event("cuda_runtime", name, start, duration, correlation=correlation, **columns)
+
+
+def step(number: int, start: int, duration: int, **columns: Any) -> Row:
+    """A step marker on the host."""
+    return annotation(f"ProfilerStep#{number}", start, duration, **columns)
+
+
+def gpu_annotation(name: str, start: int, duration: int, device: int = 0, **columns: Any) -> Row:
+    """The copy of an annotation on a device track."""
+    return event("gpu_user_annotation", name, start, duration, pid=device, tid=7, **columns)
+
+
+def gpu_step(number: int, start: int, duration: int, device: int = 0, **columns: Any) -> Row:
+    """The copy of a step marker on a device track."""
+    return gpu_annotation(f"ProfilerStep#{number}", start, duration, device, **columns)
+
+
+def on_device(
+    category: str, name: str | None, start: int | None, duration: int | None, stream: int, device: int, **columns: Any
+) -> Row:
+    """An event on a device track; args=None for one without any arguments."""
+    track = {"pid": device, "tid": stream, "device": device, "stream": stream, "args": {}}
+    return event(category, name, start, duration, **(track | columns))
+
+
+def kernel(
+    name: str | None, start: int | None, duration: int | None, stream: int = 7, device: int = 0, **columns: Any
+) -> Row:
+    """A kernel; correlation=, external_id=, args=."""
+    return on_device("kernel", name, start, duration, stream, device, **columns)
+
+
+def memcpy(start: int, duration: int, stream: int = 7, device: int = 0, **columns: Any) -> Row:
+    """A memory copy; bytes=."""
+    return on_device("gpu_memcpy", columns.pop("name", "Memcpy HtoD"), start, duration, stream, device, **columns)
+
+
+def memset(start: int, duration: int, stream: int = 7, device: int = 0, **columns: Any) -> Row:
+    """A memory set; bytes=."""
+    return on_device("gpu_memset", "Memset (Device)", start, duration, stream, device, **columns)
+
+
+def sync(name: str, start: int, duration: int, stream: int = 7, device: int = 0, **columns: Any) -> Row:
+    """A synchronisation record of a device track."""
+    return on_device("cuda_sync", name, start, duration, stream, device, **columns)
+
+
+def collective(
+    name: str,
+    start: int,
+    duration: int,
+    *,
+    kernel_name: str = "ncclDevKernel",
+    stream: int = 20,
+    device: int = 0,
+    group: str | None = "tp",
+    size: int | None = 8,
+    dtype: str | None = "Float",
+    sent: int | None = None,
+    received: int | None = None,
+    seq: int | None = None,
+    **columns: Any,
+) -> Row:
+    """A collective kernel with its metadata; `sent` and `received` are elements."""
+    known = {
+        "Collective name": name,
+        "Process Group Name": group,
+        "Group size": size,
+        "dtype": dtype,
+        "In msg nelems": sent,
+        "Out msg nelems": received,
+        "Seq": seq,
+    }
+    args = {key: value for key, value in known.items() if value is not None}
+    return kernel(kernel_name, start, duration, stream, device, args=args, **columns)
+
+
+def memory(size: int | None, at: int, address: int | None = 1, device: int = 0, **columns: Any) -> Row:
+    """Bytes allocated (above zero) or freed (below); allocated= and reserved= are the totals after it."""
+    totals = {"total_allocated": columns.pop("allocated", None), "total_reserved": columns.pop("reserved", None)}
+    known = {"phase": "i", "bytes": size, "address": address, "device": device, "device_type": 1} | totals
+    return event("cpu_instant_event", "[memory]", at, None, **(known | columns))
+
+
+def about(**columns: Any) -> Row:
+    """What is known about the run as a whole: label=, rank=, base_time_ns=, …"""
+    return "run", columns
+
+
+def problem(kind: str, count: int = 1, event_index: int | None = None, detail: str | None = None) -> Row:
+    """Trouble that was met while reading the run."""
+    return "problem", {"kind": kind, "problem_count": count, "event_index": event_index, "detail": detail}
+
+
+# -- views over them ------------------------------------------------------------------------------------
+
+
+class Views:
+    """The catalog over some runs: ask by SQL."""
+
+    def __init__(self, runs: dict[str, Iterable[Any]]) -> None:
+        self.tables = raw_tables(runs)
+        self.connection = duckdb.connect(config={"threads": 1, "python_enable_replacements": "false"})
+        for statement in _foundation():
+            self.connection.execute(statement)
+        for name, table in self.tables.items():
+            self.connection.register("batch", table)
+            self.connection.execute(f"create table raw.{name} as select * from batch")
+            self.connection.unregister("batch")
+        self._there: set[str] = set()
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """Rows of a query as tuples."""
+        wanted = _VIEW.findall(sql)
+        for name in _read_by(frozenset(wanted)):
+            if name not in self._there:
+                self.connection.execute(f"create table {name} as {catalog().views[name].body}")
+                self._there.add(name)
+        return self.connection.execute(sql).fetchall()
+
+    def pairs(self, sql: str) -> dict[Any, Any]:
+        """A query of a key and one value (or more, as a tuple) as a dict."""
+        found = self.rows(sql)
+        assert len({row[0] for row in found}) == len(found), "keys repeat"
+        return {key: values[0] if len(values) == 1 else tuple(values) for key, *values in found}
+
+    def one(self, sql: str) -> tuple[Any, ...]:
+        """The only row of a query."""
+        (row,) = self.rows(sql)
+        return row
+
+
+def views(*events: Any, **runs: Iterable[Any]) -> Views:
+    """The catalog over runs given by name, or over the events of one run called `run`."""
+    return Views({"run": events} | runs if events else runs)
+
+
+def raw_tables(runs: dict[str, Iterable[Any]]) -> dict[str, pa.Table]:
+    """The raw tables of some runs, with run_id as a column."""
+    found: dict[str, list[dict[str, Any]]] = {table: [] for table in RAW_TABLES}
+    for run_id, rows in runs.items():
+        opened = list(_opened(rows))
+        if not any(table == "run" for table, _ in opened):
+            opened.append(about(label=run_id))
+        events = [values for table, values in opened if table == "event"]
+        for table, values in opened:
+            if table != "event":
+                found[table].append({"run_id": run_id} | values)
+        found["event"] += [{"run_id": run_id, "event_index": i} | values for i, values in enumerate(events)]
+    for table, rows in found.items():
+        unknown = {column for row in rows for column in row} - {"run_id", *RAW_TABLES[table].names}
+        assert not unknown, f"no such columns of raw.{table}: {unknown}"
+    return {
+        table: pa.Table.from_pylist(rows, pa.schema([("run_id", pa.string()), *RAW_TABLES[table]]))
+        for table, rows in found.items()
+    }
+
+
+def _opened(rows: Iterable[Any]) -> Iterable[Row]:
+    for row in rows:
+        if isinstance(row, list):
+            yield from _opened(row)
+        else:
+            yield row
+
+
+@functools.cache
+def catalog() -> Catalog:
+    """The catalog of this checkout, parsed once."""
+    return Catalog()
+
+
+@functools.cache
+def _foundation() -> tuple[str, ...]:
+    """Statements for all below the views: schemas, seeds and macros."""
+    schemas = [f"create schema {schema}" for schema in ("raw", "seeds", "macros", "staging", "intermediate", "marts")]
+    seeds = [f"create table seeds.{seed.name} as {_seed_values(seed)}" for seed in catalog().seeds.values()]
+    macros = [f"create macro macros.{macro.signature} as ({macro.body})" for macro in catalog().macros_in_order()]
+    return (*schemas, *seeds, *macros)
+
+
+@functools.cache
+def _read_by(wanted: frozenset[str]) -> tuple[str, ...]:
+    """The views that these read, themselves last, in the order in which they can be computed."""
+    needed = set(wanted)
+    for name, view in reversed(catalog().views.items()):
+        if name in needed:
+            needed |= {reference for reference in view.references if reference in catalog().views}
+    return tuple(name for name in catalog().views if name in needed)

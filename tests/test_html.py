@@ -1,0 +1,320 @@
+"""The page: whole and small whatever the rows, names are text everywhere, what is left out is said."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+
+import pyarrow as pa
+import pytest
+
+from pipeline.catalog.header import Column, View
+from pipeline.render import html
+from pipeline.result import Comparison, ResultTable, Side
+
+EVIL = [
+    "</script><script>alert(1)</script>",
+    "<img src=http://example.com/x onerror=alert(1)>",
+    "\" onmouseover=\"alert(1)",
+    "' '} ${alert(1)} {{ 7 * 7 }} %{x}",
+    "<!--",
+    "<a href='https://example.com'>x</a>",
+    "a\x01b\u202eb",
+]  # fmt: skip
+TYPES = {
+    "duration_ns": pa.int64(),
+    "bytes": pa.int64(),
+    "count": pa.int64(),
+    "depth": pa.int32(),
+    "ratio": pa.float64(),
+}
+
+
+def view(name, columns, order, *, headline=False, sheet="Sheet"):
+    """A view of columns given as `name type`."""
+    listed = tuple(Column(*column.split(), f"Meaning of {column}") for column in columns)
+    return View(
+        layer="marts", name=name, summary=f"{name}: one row per name.", rules="", title=name.title(), sheet=sheet,
+        headline=headline, detail=False, position=0, grain=("device_ordinal", "name"), order=order, columns=listed,
+        materialized=False, body="select 1", references=frozenset(),
+    )  # fmt: skip
+
+
+KERNEL = view(
+    "kernel",
+    ["base_run_id id", "comparison_run_id id", "name name", "base_time_ns duration_ns", "base_calls count",
+     "comparison_time_ns duration_ns", "comparison_calls count", "diff_time_ns duration_ns", "ratio_time_ns ratio"],
+    "diff_time_ns desc, name",
+)  # fmt: skip
+HEADLINE = view(
+    "headline",
+    ["base_run_id id", "comparison_run_id id", "device_ordinal id", "scope category", "name name", "depth depth",
+     "place id", "base_time_ns duration_ns", "comparison_time_ns duration_ns", "diff_time_ns duration_ns",
+     "ratio_time_ns ratio"],
+    "device_ordinal, place",
+    headline=True,
+)  # fmt: skip
+
+
+def table(of, rows):
+    """Rows as tuples of the columns behind the run ids."""
+    names = [column.name for column in of.columns]
+    types = [
+        pa.int64() if c.name in ("device_ordinal", "place") else TYPES.get(c.type, pa.string())
+        for c in of.columns
+    ]
+    columns = zip(*[("base", "new", *row) for row in rows], strict=True) if rows else [[] for _ in names]
+    return ResultTable(
+        of, pa.table([pa.array(c, t) for c, t in zip(columns, types, strict=True)], names=names)
+    )
+
+
+def kernels(*rows):
+    """(name, base ns, comparison ns) as the rows that SQL would give."""
+
+    def row(name, base, new):
+        ratio = new / base if base and new is not None else None
+        return name, base, base and 3, new, new and 3, (new or 0) - (base or 0), ratio
+
+    return table(KERNEL, [row(*values) for values in rows])
+
+
+def headline(*rows):
+    """(device, name, depth, base ns, comparison ns)"""
+    return table(HEADLINE, [
+        (device, "whole run", name, depth, place, base, new, new - base, new / base if base else None)
+        for place, (device, name, depth, base, new) in enumerate(rows)
+    ])  # fmt: skip
+
+
+def side(run_id, status="complete", step=None):
+    return Side(
+        {"run_id": run_id, "status": status, "device_name": "H100", "source_path": f"/traces/{run_id}.json",
+         "step_count": 3, "event_count": 1234, "device_activity_count": 99},
+        step,
+    )  # fmt: skip
+
+
+class Page(HTMLParser):
+    """What a browser would see: elements with attributes, rows of body cells, text outside scripts."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.rows, self.scripts, self.text, self.inside = [], [], [], "", None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.inside = tag
+        self.elements.append((tag, dict(attrs)))
+        if tag == "tr":
+            self.rows.append([])
+        elif tag == "td" and self.rows:
+            self.rows[-1].append("")
+        elif tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag):
+        self.inside = None
+
+    def handle_data(self, data):
+        if self.inside == "script":
+            self.scripts[-1] += data
+        elif self.inside != "style":
+            self.text += data
+            if self.inside == "td":
+                self.rows[-1][-1] += data.removesuffix("\n")
+
+    def attributes(self, tag, name):
+        return [attrs[name] for element, attrs in self.elements if element == tag and name in attrs]
+
+    @property
+    def figures(self):
+        types = self.kinds_of_scripts
+        return [
+            json.loads(text)
+            for kind, text in zip(types, self.scripts, strict=True)
+            if kind == "application/json"
+        ]
+
+    @property
+    def kinds_of_scripts(self):
+        return [attrs.get("type") for element, attrs in self.elements if element == "script"]
+
+
+@pytest.fixture
+def render(tmp_path):
+    def render(*tables, base=None, notes=()):
+        sides = (base or side("base"), side("new"))
+        result = Comparison(*sides, {t.view.name: t for t in tables}, "1.2.3", "abcdef" * 9, {}, notes)
+        path = html.write_html(result, tmp_path / "page.html")
+        assert path.stat().st_size < html.MAX_BYTES
+        return Page(path.read_text(encoding="utf-8"))
+
+    return render
+
+
+PARTS = [(0, "Whole", 0, 1000, 1500), (0, "Left", 1, 400, 1000), (0, "Right", 1, 600, 500)]
+
+
+def test_the_top_says_what_was_compared(render):
+    page = render(kernels(), base=side("base", "salvaged", 2), notes=("base: 3 events lost",))
+    for text in (
+        "base, step 2 [salvaged]",
+        "/traces/new.json",
+        "step 2, 3 steps recorded",
+        "whole run, 3 steps recorded",
+        "1,234 events",
+        "H100",
+        "1.2.3 (abcdefabcdef)",
+        "base: 3 events lost",
+    ):
+        assert text in page.text, text
+
+
+def test_the_headline_is_a_sentence_with_the_part_that_did_it(render):
+    page = render(headline(*PARTS))
+    assert "Whole (whole run): 1.000 µs → 1.500 µs, ×1.500, 500 ns slower" in page.text
+    assert "Largest part: Left, +600 ns (120% of the difference)" in page.text
+    assert (
+        "worse"
+        in dict(next(attrs for _, attrs in page.elements if "headline" in attrs.get("class", "")))["class"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "sentence"), [(1500, 1000, "×0.667, 500 ns faster"), (7, 7, "7 ns → 7 ns, the same")]
+)
+def test_the_headline_of_a_faster_and_of_an_equal_run(render, base, new, sentence):
+    assert sentence in render(headline((0, "Whole", 0, base, new))).text
+
+
+def test_waterfall_goes_from_base_over_the_parts_to_the_comparison(render):
+    (figure,) = render(headline(*PARTS)).figures
+    (trace,) = figure["data"]
+    assert trace["measure"] == ["absolute", "relative", "relative", "total"]
+    assert trace["y"] == [0.001, 0.0006, -0.0001, 0.0015]
+    assert sum(trace["y"][:-1]) == pytest.approx(trace["y"][-1])
+    assert trace["text"] == ["1.000 µs", "+600 ns", "-100 ns", "1.500 µs"]
+
+
+def test_what_no_part_explains_is_a_bar(render):
+    (figure,) = render(
+        headline((0, "Whole", 0, 1000, 1500), (0, "Left", 1, 400, 500), (0, "Deep", 2, 9, 99))
+    ).figures
+    (trace,) = figure["data"]
+    assert trace["hovertext"][1:-1] == ["Left<br>+100 ns", "in no part<br>+400 ns"]
+    assert sum(trace["y"][:-1]) == pytest.approx(trace["y"][-1])
+
+
+def test_a_device_has_its_own_sentence_and_chart(render):
+    page = render(headline(*PARTS, *((1, *row[1:]) for row in PARTS)))
+    assert len(page.figures) == 2
+    assert "Device 1: Whole (whole run): 1.000 µs" in page.text
+
+
+def test_small_differences_cut_the_axis_and_say_so(render):
+    rows = [(0, "Whole", 0, 1_000_000_000, 1_001_000_000), (0, "Left", 1, 0, 1_000_000)]
+    axis = render(headline(*rows)).figures[0]["layout"]["yaxis"]
+    assert axis["range"][0] > 900
+    assert "does not start at 0" in axis["title"]["text"]
+
+
+def test_cells_have_units_and_exact_values_and_marks(render):
+    page = render(kernels(("a", 1_000_000, 3_000_000), ("b", None, 1_234), ("c", 500_000, None), ("d", 5, 5)))
+    assert page.rows[-4:] == [
+        ["a", "+2.000 ms", "×3.000", "1.000 ms", "3", "3.000 ms", "3"],
+        ["b", "+1.234 µs", "new", "", "", "1.234 µs", "3"],
+        ["c", "-500.000 µs", "gone", "500.000 µs", "3", "", ""],
+        ["d", "0 ns", "×1.000", "5 ns", "3", "5 ns", "3"],
+    ]
+    titles = page.attributes("td", "title")
+    assert titles[:2] == ["2000000 ns", "3.0"]
+    styles = [
+        attrs.get("class") for tag, attrs in page.elements if tag == "td" and "ns" in attrs.get("title", "")
+    ]
+    assert [style for style in styles if style] == ["worse3", "worse1", "better2"]
+
+
+def test_columns_stand_in_bands(render):
+    page = render(kernels(("a", 1, 2)))
+    spans = [
+        (attrs["class"], attrs["colspan"]) for tag, attrs in page.elements if attrs.get("scope") == "colgroup"
+    ]
+    assert spans == [("diff", "2"), ("base", "2"), ("comparison", "2")]
+    assert page.attributes("th", "aria-sort") == [
+        "none",
+        "descending",
+        "none",
+        "none",
+        "none",
+        "none",
+        "none",
+    ]
+    assert "Meaning of name name" in page.attributes("th", "title")
+
+
+def test_a_tree_is_indented_and_its_places_are_no_columns(render):
+    page = render(headline(*PARTS))
+    assert page.attributes("tr", "data-depth") == ["0", "1", "1"]
+    assert page.rows[-3] == ["Whole", "+500 ns", "×1.500", "1.000 µs", "1.500 µs"]
+
+
+def test_no_rows_and_sides_without_figures_are_said(render):
+    assert "No rows for these two runs." in render(kernels()).text
+    assert "Nothing was measured in the base" in render(kernels(("a", None, 1), ("b", None, 2))).text
+    assert "Nothing was measured" not in render(kernels(("a", None, 1), ("b", 1, None))).text
+
+
+def test_hostile_names_are_text_everywhere(render):
+    rows = [(0, EVIL[0], 0, 1, 9), *((0, name, 1, 1, 2) for name in EVIL)]
+    page = render(
+        headline(*rows), kernels(*((name, 1, 2) for name in EVIL)), base=side(EVIL[0]), notes=(EVIL[1],)
+    )
+    assert page.kinds_of_scripts == ["application/json", "text/plain", None]
+    assert [row[0] for row in page.rows[-len(EVIL) :]] == EVIL
+    assert not page.attributes("img", "src")
+    assert not {name for _, attrs in page.elements for name in attrs if name.startswith("on")}
+    (figure,) = page.figures
+    shown = [*figure["data"][0]["hovertext"], *figure["layout"]["xaxis"]["ticktext"]]
+    assert not [text for text in shown if "<" in text.replace("<br>", "")]
+
+
+def test_long_names_and_file_names_that_are_no_text_are_written(render):
+    row = render(kernels(("x" * 50_000, 1, 2)), base=side("\udc80")).rows[-1]
+    assert row[0].endswith("… (50,000 characters)")
+    assert len(row[0]) < 2_100
+
+
+def test_nothing_is_fetched(render):
+    page = render(headline(*PARTS), kernels(("http://example.com/x", 1, 2)))
+    addresses = [
+        v for _, attrs in page.elements for k, v in attrs.items() if k in ("src", "href", "srcset", "action")
+    ]
+    assert {address[0] for address in addresses if address != "data:,"} == {"#"}
+    (policy,) = [c for c in page.attributes("meta", "content") if c.startswith("default-src")]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "http" not in policy
+    assert "unsafe-eval" not in policy
+    assert policy.count("'sha256-") == 2
+
+
+def test_the_policy_allows_the_script_of_the_page(render):
+    page = render(kernels(("a", 1, 2)))
+    assert page.kinds_of_scripts == [None]
+    assert any(html._csp_hash(page.scripts[0]) in content for content in page.attributes("meta", "content"))
+
+
+def test_many_rows_are_cut_and_said(render, tmp_path):
+    rows = [(f"kernel_{i}", i, 2 * i) for i in range(100_000)]
+    page = render(kernels(*rows))
+    assert len(page.attributes("td", "title")) == 500 * 6 - 1  # no ratio from nothing
+    assert "500 of 100,000 rows, all rows in marts.kernel." in page.text
+    (tmp_path / "page.xlsx").touch()
+    assert "500 of 100,000 rows, all rows in the workbook page.xlsx." in render(kernels(*rows)).text
+
+
+def test_a_page_of_many_long_names_stays_small(render):
+    long = kernels(*((f"{i}" + "<" * 50_000, 1, 2) for i in range(400)))
+    page = render(*(ResultTable(view(f"v{i}", [f"{c.name} {c.type}" for c in KERNEL.columns], KERNEL.order), long.rows)
+                    for i in range(12)))  # fmt: skip
+    assert "of 400 rows" in page.text

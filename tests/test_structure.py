@@ -1,0 +1,60 @@
+"""The arrows between packages: cli → api → {extract, load, catalog, render}, and nothing back or across."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "pipeline"
+FOUNDATION = {"errors", "schema", "__init__"}
+MAY_IMPORT = {
+    "errors": set(),
+    "schema": set(),
+    "catalog": FOUNDATION | {"catalog"},
+    "result": FOUNDATION | {"catalog"},
+    "extract": FOUNDATION | {"extract"},
+    "load": FOUNDATION | {"load", "catalog"},
+    "render": FOUNDATION | {"render", "catalog", "result"},
+    "api": FOUNDATION | {"extract", "load", "catalog", "render", "result"},
+    "cli": FOUNDATION | {"api", "catalog", "render"},
+    "__init__": {"api", "errors"},
+}
+
+
+def imported(path: Path) -> set[str]:
+    """First names below `pipeline` that a module imports."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {part for alias in node.names for part in [alias.name] if part.startswith("pipeline")}
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "pipeline":
+            found |= (
+                {f"{node.module}.{alias.name}" for alias in node.names} if node.module == "pipeline" else {node.module}
+            )
+    names = {name.removeprefix("pipeline").lstrip(".").split(".")[0] for name in found}
+    names.discard("")
+    return {name if (PACKAGE / name).exists() or (PACKAGE / f"{name}.py").exists() else "__init__" for name in names}
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_follow_the_arrows(path):
+    layer = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    assert imported(path) <= MAY_IMPORT[layer], f"{path.name} of {layer}"
+
+
+def test_nothing_is_called_utils():
+    names = {path.stem for path in PACKAGE.rglob("*.py")}
+    assert not names & {"utils", "common", "helpers", "constants", "manager", "misc"}
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_nothing_is_unpickled_or_evaluated(path):
+    calls = {
+        node.func.id
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    assert not calls & {"eval", "exec", "compile", "__import__"}
+    assert "pickle" not in path.read_text()

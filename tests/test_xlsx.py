@@ -1,0 +1,128 @@
+"""The workbook: the same figures as SQL, nothing taken for a formula, rows that do not fit said and kept."""
+
+from __future__ import annotations
+
+import csv
+
+import openpyxl
+import pytest
+
+import pipeline
+from pipeline.render import units, xlsx
+from tests import traces
+
+SHEETS = {
+    "Summary", "OverallMetrics", "StepCompare", "MemoryPeakCompare", "OperatorCompareStatistic", "KernelCompare",
+    "CommunicationCompare", "MemoryCompareStatistic", "ApiCompare", "About",
+}  # fmt: skip
+EVIL = [
+    "=1+1",
+    "+2",
+    "-3",
+    "@SUM(A1)",
+    "http://example.com/x",
+    "x" * 40_000,
+    "a\x01b",
+    "</script><b>",
+    '=HYPERLINK("x")',
+]
+
+
+@pytest.fixture
+def compared(tmp_path):
+    base = traces.write(tmp_path / "base.json")
+    new = traces.write(
+        tmp_path / "new.json", [*traces.SMALL, *(traces.kernel(name, 100 * i, 7) for i, name in enumerate(EVIL, 20))]
+    )
+    return pipeline.compare(base, new, warehouse=tmp_path / "house", output=tmp_path / "out")
+
+
+def cells(path, sheet):
+    book = openpyxl.load_workbook(path)
+    return [list(row) for row in book[sheet].iter_rows()]
+
+
+def assert_same_figures(result, path):
+    """Every cell of every sheet is the value that SQL gave, in the unit of the column's title."""
+    book = openpyxl.load_workbook(path)
+    for table in result.tables.values():
+        sheet = book[table.view.sheet]
+        found = list(sheet.iter_rows(min_row=xlsx.HEADER_ROWS + 1, values_only=True))
+        wanted = table.rows.to_pylist()
+        assert len(found) == len(wanted), table.view.name
+        for row, values in zip(wanted, found, strict=True):
+            for column, value in zip(table.columns, values, strict=True):
+                exact = row[column.name]
+                if isinstance(exact, int) and not isinstance(exact, bool) and value is not None:
+                    divisor = units.COLUMN_UNITS.get(column.type, ("", 1))[1]
+                    assert round(float(value) * divisor) == exact, (table.view.name, column.name)
+                elif isinstance(exact, float):
+                    assert value == pytest.approx(exact)
+                elif exact is None:
+                    assert value in (None, "new", "gone"), (table.view.name, column.name, value)
+
+
+def test_sheets_reopen_with_the_figures_of_sql(compared):
+    path = next(p for p in compared.files if p.suffix == ".xlsx")
+    assert set(openpyxl.load_workbook(path).sheetnames) == SHEETS
+    assert_same_figures(compared, path)
+
+
+def test_two_header_rows_bands_panes_filter(compared):
+    path = next(p for p in compared.files if p.suffix == ".xlsx")
+    sheet = openpyxl.load_workbook(path)["KernelCompare"]
+    bands = [cell.value for cell in sheet[1] if cell.value]
+    assert bands[0] == "Kernels"
+    assert bands[1].startswith("Base: base")
+    assert bands[1].endswith("base.json")
+    assert bands[2].startswith("Comparison: new")
+    titles = [cell.value for cell in sheet[2]]
+    assert titles[:4] == ["Kernel Name", "Input Shapes", "Kernel Class", "Total Duration (us)"]
+    assert "Diff Total Duration (us)" in titles
+    assert sheet.freeze_panes == "B3"
+    assert sheet.auto_filter.ref.startswith("A2:")
+    assert sheet.conditional_formatting
+
+
+def test_no_cell_is_a_formula_or_a_link(compared):
+    path = next(p for p in compared.files if p.suffix == ".xlsx")
+    kinds = {cell.data_type for row in cells(path, "KernelCompare") for cell in row if cell.value is not None}
+    assert kinds == {"s", "n"}
+    assert not any(cell.hyperlink for row in cells(path, "KernelCompare") for cell in row)
+    names = [row[0].value for row in cells(path, "KernelCompare")[2:]]
+    assert {"=1+1", "@SUM(A1)", "http://example.com/x"} <= set(names)
+    assert max(map(len, names)) <= 32_767
+
+
+def test_the_tree_is_indented(compared):
+    path = next(p for p in compared.files if p.suffix == ".xlsx")
+    indents = {row[1].value: row[1].alignment.indent for row in cells(path, "OverallMetrics")[2:]}
+    assert (indents["E2E Time"], indents["Computing Time"], indents["SDMA"]) == (0, 1, 2)
+
+
+def test_about_says_what_was_compared(compared):
+    path = next(p for p in compared.files if p.suffix == ".xlsx")
+    about = {row[0].value: [cell.value for cell in row[1:]] for row in cells(path, "About")}
+    assert about["run_id"] == ["base", "new"]
+    assert about["catalog fingerprint"][0] == compared.fingerprint
+
+
+def test_rows_that_do_not_fit_are_said_and_are_in_a_csv(tmp_path, monkeypatch):
+    monkeypatch.setattr(xlsx, "SHEET_ROWS", 12)
+    events = [traces.kernel(f"={i}", 10 * i, 5) for i in range(25)]
+    source = traces.write(tmp_path / "many.json", events)
+    result = pipeline.compare(source, source, warehouse=tmp_path / "house", output=tmp_path / "out", only=["kernel"])
+    book, beside, _ = result.files
+    rows = cells(book, "KernelCompare")
+    assert len(rows) == 12
+    assert rows[0][0].value == f"10 of 25 rows; all rows in {beside.name}"
+    with beside.open(encoding="utf-8-sig", newline="") as file:
+        header, *lines = csv.reader(file)
+    assert len(lines) == 25
+    assert {line[header.index("kernel_name")][:2] for line in lines} == {"'="}
+    assert sum(int(line[header.index("base_total_duration_ns")]) for line in lines) == 25 * 5_000
+
+
+def test_a_view_without_rows_keeps_its_sheet(compared):
+    path = next(p for p in compared.files if p.suffix == ".xlsx")
+    assert len(cells(path, "CommunicationCompare")) == xlsx.HEADER_ROWS
