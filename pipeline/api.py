@@ -61,8 +61,8 @@ def ingest(
     """Ingest traces (files, or folders with all traces in them), each as one run.
 
     `label` names the execution, one for all sources; without it each run is named after its file. `strict` makes a
-    trace that had to be mended an error. `progress` receives (file, bytes read). Raises InputError for the first source that
-    cannot be read; runs ingested before it stay.
+    trace that had to be mended an error. `progress` receives (file, bytes read). Raises InputError for the first source
+    that cannot be read; runs ingested before it stay.
     """
     paths = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     files = [file for path in paths for file in find_sources(Path(path))]
@@ -348,14 +348,4 @@ def views() -> Catalog:
     return Catalog()
 
 
-__all__ = [
-    "Comparison",
-    "Ingested",
-    "ResultTable",
-    "TracemillError",
-    "compare",
-    "ingest",
-    "query",
-    "steps",
-    "views",
-]
+__all__ = ["Comparison", "Ingested", "ResultTable", "TracemillError", "compare", "ingest", "query", "table", "views"]

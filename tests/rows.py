@@ -140,7 +140,7 @@ def memory(size: int | None, at: int, address: int | None = 1, device: int = 0, 
     """Bytes allocated (above zero) or freed (below); allocated= and reserved= are the totals after it."""
     totals = {"total_allocated": columns.pop("allocated", None), "total_reserved": columns.pop("reserved", None)}
     known = {"phase": "i", "bytes": size, "address": address, "device": device, "device_type": 1} | totals
-    return event("cpu_instant_event", "[memory]", at, None, **(known | columns))
+    return event("cpu_instant_event", columns.pop("name", "[memory]"), at, None, **(known | columns))
 
 
 def about(**columns: Any) -> Row:

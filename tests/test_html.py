@@ -19,7 +19,7 @@ EVIL = [
     "' '} ${alert(1)} {{ 7 * 7 }} %{x}",
     "<!--",
     "<a href='https://example.com'>x</a>",
-    "a\x01b\u202eb",
+    "a\x01b",
 ]  # fmt: skip
 TYPES = {
     "duration_ns": pa.int64(),
@@ -315,6 +315,14 @@ def test_many_rows_are_cut_and_said(render, tmp_path):
 
 def test_a_page_of_many_long_names_stays_small(render):
     long = kernels(*((f"{i}" + "<" * 50_000, 1, 2) for i in range(400)))
-    page = render(*(ResultTable(view(f"v{i}", [f"{c.name} {c.type}" for c in KERNEL.columns], KERNEL.order), long.rows)
-                    for i in range(12)))  # fmt: skip
-    assert "of 400 rows" in page.text
+    columns = [f"{column.name} {column.type}" for column in KERNEL.columns]
+    several = [ResultTable(view(f"v{i}", columns, KERNEL.order), long.rows) for i in range(12)]
+    devices = [(device, *row[1:]) for device in range(8) for row in PARTS]
+    page = render(headline(*devices), *several)
+    assert "20 of 400 rows" in page.text
+    assert len(page.figures) == 8
+
+
+def test_characters_that_turn_text_around_are_shown_as_such(render):
+    row = render(kernels(("a\u202eb\x00c", 1, 2))).rows[-1]
+    assert row[0] == "a\ufffdb\ufffdc"

@@ -101,7 +101,8 @@ class EventArray:
                     return head
             searched = max(0, len(self._buffer) - 1024)
             if len(self._buffer) > ENVELOPE_LIMIT:
-                raise InputError(f'{path}: no "traceEvents" in the first {ENVELOPE_LIMIT >> 20} MiB: not a profiler trace')
+                limit = f"{ENVELOPE_LIMIT >> 20} MiB"
+                raise InputError(f'{path}: no "traceEvents" in the first {limit}: not a profiler trace')
             if not self._fill(len(self._buffer) + 1):
                 raise InputError(f'{path}: JSON without "traceEvents": not a profiler trace')
 

@@ -21,7 +21,6 @@ from typing import Any
 
 import pyarrow.compute as pc
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
 from pipeline import __version__
 from pipeline.catalog.header import Column, View
@@ -31,8 +30,12 @@ from pipeline.result import Comparison, ResultTable, Side
 MAX_BYTES = 6_000_000
 # Rows of a table: the first of these with which the page stays below MAX_BYTES.
 ROW_LIMITS = (500, 250, 100, 50, 20, 5, 0)
+# A headline keeps this many whatever the size of the other tables, so that each device has its sentence and chart.
+_HEADLINE_ROWS = 100
 # Characters of one text: mangled kernel names stay whole, a name of a megabyte does not.
 TEXT_LIMIT = 2_000
+# Characters that would turn the text around them (or end it, for some readers) without being seen.
+_UNSEEN = dict.fromkeys([0, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd")
 _TEMPLATES = Path(__file__).with_name("templates")
 _TEXT_TYPES = ("name", "text", "category", "flag")
 _BANDS = {"base": "base", "comparison": "comparison", "diff": "diff", "ratio": "diff", None: ""}
@@ -56,7 +59,7 @@ def write_html(result: Comparison, path: Path) -> Path:
 
 def _page(result: Comparison, path: Path, limit: int) -> str:
     sections = [_section(table, path, limit) for table in result.tables.values()]
-    script = Markup((_TEMPLATES / "page.js").read_text(encoding="utf-8"))  # noqa: S704  the package's own text
+    script = (_TEMPLATES / "page.js").read_text(encoding="utf-8")
     library = (
         _plotly() if any(headline.figure for section in sections for headline in section.headlines) else None
     )
@@ -71,9 +74,10 @@ def _page(result: Comparison, path: Path, limit: int) -> str:
         result=result,
         version=__version__,
         facts=list(_facts(result)),
+        notes=[_clipped(note) for note in result.notes],
         options={name: value for name, value in result.options.items() if value},
         sections=sections,
-        style=Markup((_TEMPLATES / "page.css").read_text(encoding="utf-8")),  # noqa: S704
+        style=(_TEMPLATES / "page.css").read_text(encoding="utf-8"),
         script=script,
         library=library,
         script_hashes=[_csp_hash(script), *([library.csp_hash] if library else [])],
@@ -170,6 +174,8 @@ class _Section:
 def _section(table: ResultTable, path: Path, limit: int) -> _Section:
     columns = _columns(table)
     headings = [_heading(table.view, column) for column in columns]
+    if table.view.headline and limit:
+        limit = max(limit, _HEADLINE_ROWS)
     rows = table.rows.slice(0, limit).to_pylist()
     return _Section(
         view=table.view,
@@ -246,7 +252,8 @@ def _largest(table: ResultTable, column: Column) -> int:
 def _cell(row: dict[str, Any], column: Column, largest: int, *, is_tree: bool) -> _Cell:
     value, text = row[column.name], units.row_text(row, column)
     if column.type in _TEXT_TYPES:
-        return _Cell(_clipped(text), None, "tree" if is_tree else "text")
+        style = "tree" if is_tree else "name" if column.type == "name" else "text"
+        return _Cell(_clipped(text), None, style)
     if isinstance(value, str) or value is None:
         return _Cell(_clipped(text), None, "mark" if text and value is None else "")
     unit = {"duration_ns": " ns", "timestamp_ns": " ns", "bytes": " B", "bandwidth": " B/s"}.get(
@@ -264,6 +271,7 @@ def _shade(column: Column, value: Any, largest: int) -> str:
 
 
 def _clipped(text: str) -> str:
+    text = text.translate(_UNSEEN)
     return text if len(text) <= TEXT_LIMIT else f"{text[:TEXT_LIMIT]}… ({len(text):,} characters)"
 
 
@@ -394,4 +402,6 @@ def _axis(unit: str, lowest: float, highest: float) -> dict[str, Any]:
 
 def _chart_text(name: str) -> str:
     """A name for a chart, in short lines; plotly takes its own small set of tags, links among them, from text."""
-    return "<br>".join(html.escape(line) for line in textwrap.wrap(name[:120], 13)) or " "
+    return (
+        "<br>".join(html.escape(line, quote=False) for line in textwrap.wrap(_clipped(name)[:120], 13)) or " "
+    )

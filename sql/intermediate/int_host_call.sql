@@ -22,7 +22,6 @@
 -- @column sequence_number id Autograd sequence number
 -- @column forward_thread id Thread of the forward operator, on a backward operator
 -- @column input_shapes text Shapes of the inputs, JSON
--- @column depth depth Number of calls around it
 -- @column parent_index id Innermost call around it
 -- @column operator_index id Innermost operator open at its start: itself, for an operator
 -- @column top_operator_index id Outermost operator open at its start: itself, for an operator without one
@@ -68,7 +67,6 @@ select
     call.sequence_number,
     call.forward_thread,
     call.input_shapes,
-    call.depth,
     call.parent_index,
     call.operator_index,
     call.top_operator_index,

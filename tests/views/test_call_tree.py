@@ -1,4 +1,4 @@
-"""Host calls nest by thread and time: int_call_tree, int_host_call and what feeds them."""
+"""Host calls nest by thread and time: int_call_sweep, int_call_tree, int_host_call."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.rows import annotation, event, kernel, launch, memory, op, step, views
-
-TREE = "select {} from intermediate.int_call_tree tree join staging.stg_host_call call using (run_id, event_index)"
 
 
 def parents(*calls):
@@ -35,11 +33,6 @@ def test_the_parent_is_the_innermost_call_still_open():
     # d                          ├──┤
     calls = [op("a", 0, 30), op("b", 5, 15), op("c", 10, 5), op("d", 25, 3)]
     assert parents(*calls) == {"a": None, "b": "a", "c": "b", "d": "a"}
-
-
-def test_depth_is_the_number_of_calls_up_to_the_root():
-    calls = [op("a", 0, 30), op("b", 5, 15), op("c", 10, 5), op("d", 25, 3), op("e", 40, 1)]
-    assert views(*calls).pairs(TREE.format("call_name, depth")) == {"a": 0, "b": 1, "c": 2, "d": 1, "e": 0}
 
 
 def test_the_place_in_the_file_does_not_matter():
@@ -165,14 +158,42 @@ def test_a_step_marker_is_no_call_and_a_name_that_only_looks_like_one_is():
     assert parents(*calls) == {"ProfilerStep#one": None, "my ProfilerStep#1": "ProfilerStep#one"}
 
 
+def test_the_sweep_counts_the_calls_and_the_operators_open_at_each_start():
+    #        0    5    10   15   20
+    # 0 note ├──────────────────────┤
+    # 1 a      ├─────────┤
+    # 2 [mem]      │                      counts as no open call for those after it
+    # 3 b          ├─────────┤            outlives a
+    # 4 c                ├┤               at the end of a: a is closed
+    # 5 d                       ├──┤
+    # 6 e, another thread ├┤
+    house = views(
+        annotation("note", 0, 22),
+        op("a", 2, 8),
+        memory(64, at=6),
+        op("b", 6, 9),
+        launch("c", 10, 1),
+        op("d", 16, 3),
+        op("e", 9, 1, tid=2),
+    )
+    columns = "open_count, open_operator_count"
+    assert house.pairs(f"select event_index, {columns} from intermediate.int_call_sweep") == {
+        0: (0, 0),
+        1: (1, 0),
+        2: (3, 2),
+        3: (2, 1),
+        4: (2, 1),
+        5: (1, 0),
+        6: (0, 0),
+    }
+
+
 # -- the operators around a call -------------------------------------------------------------------------
 
 
 def operators(*calls):
     """Place of each entry -> places of the innermost and the outermost operator open at its start."""
-    return views(*calls).pairs(
-        "select event_index, operator_index, top_operator_index from intermediate.int_call_tree"
-    )
+    return views(*calls).pairs("select event_index, operator_index, top_operator_index from intermediate.int_call_tree")
 
 
 def test_innermost_and_outermost_operator_are_counted_through_calls_of_other_kinds():
@@ -212,12 +233,12 @@ def test_a_memory_event_lies_in_the_tree_and_is_around_nothing():
     # 3 [mem]           │   at the end of a: closed
     calls = [op("a", 0, 10), memory(64, at=4), op("b", 4, 3), memory(64, at=10)]
     house = views(*calls)
-    sql = "select event_index, depth, parent_index, operator_index, top_operator_index"
-    assert house.pairs(sql + " from intermediate.int_call_tree") == {
-        0: (0, None, 0, 0),
-        1: (2, 2, 2, 0),
-        2: (1, 0, 2, 0),
-        3: (0, None, None, None),
+    columns = "parent_index, operator_index, top_operator_index"
+    assert house.pairs(f"select event_index, {columns} from intermediate.int_call_tree") == {
+        0: (None, 0, 0),
+        1: (2, 2, 0),
+        2: (0, 2, 0),
+        3: (None, None, None),
     }
     assert house.rows("select event_index from intermediate.int_host_call order by 1") == [(0,), (2,)]
 
@@ -282,7 +303,7 @@ KINDS = {"operator": op, "annotation": annotation, "runtime": launch, "memory": 
 
 
 def by_stack(calls):
-    """(thread, kind, start, duration) in file order -> {place: (depth, parent, operator, top operator, self time)}."""
+    """(thread, kind, start, duration) in file order -> {place: (parent, operator, top operator, self time)}."""
     found = {}
     for thread in {call[0] for call in calls}:
         ordered = sorted(
@@ -297,7 +318,6 @@ def by_stack(calls):
             above = [p for p, k in around if k == "operator"] + ([place] if kind == "operator" else [])
             parent = around[-1][0] if around else None
             found[place] = [
-                found[parent][0] + 1 if around else 0,
                 parent,
                 above[-1] if above else None,
                 above[0] if above else None,
@@ -322,7 +342,7 @@ def in_sql(calls):
         ]
     )
     return house.pairs(
-        "select event_index, tree.depth, tree.parent_index, tree.operator_index, tree.top_operator_index,"
+        "select event_index, tree.parent_index, tree.operator_index, tree.top_operator_index,"
         " self_duration_ns from intermediate.int_call_tree tree left join intermediate.int_host_call call"
         " using (run_id, event_index)"
     )
@@ -333,9 +353,9 @@ def _no_length_for_memory(call):
     return (thread, kind, start, 0 if kind == "memory" else duration)
 
 
-CALL = st.tuples(
-    st.integers(1, 3), st.sampled_from(sorted(KINDS)), st.integers(0, 14), st.integers(0, 9)
-).map(_no_length_for_memory)
+CALL = st.tuples(st.integers(1, 3), st.sampled_from(sorted(KINDS)), st.integers(0, 14), st.integers(0, 9)).map(
+    _no_length_for_memory
+)
 
 
 @settings(max_examples=30, deadline=None, derandomize=True)

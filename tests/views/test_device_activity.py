@@ -1,4 +1,4 @@
-"""What a device did and where it was launched from: int_activity_launch, int_device_activity, int_step, int_run_size."""
+"""What a device did and what launched it: int_activity_launch, int_device_activity, int_step, int_run_size."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ from tests.rows import (
     views,
 )
 
-SOURCE = (
-    "select activity_name, operator_name, top_operator_name, launch_name from intermediate.int_device_activity"
-)
+SOURCE = "select activity_name, operator_name, top_operator_name, launch_name from intermediate.int_device_activity"
 STEPS = "select activity_name, step from intermediate.int_device_activity"
 REASONS = "select activity_name, quarantine_reason from intermediate.int_device_activity"
 SUSPECTS = "select activity_name, is_suspect from intermediate.int_device_activity"

@@ -21,7 +21,11 @@ BY_NAME = [
     ("void gemv2T_kernel_val<int, int, float, float>(…)", "Matmul", "Vector"),
     ("void gemvNSP_kernel<float, float, float, float, 1, 32>(…)", "Matmul", "Vector"),
     # NVIDIA: attention
-    ("void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64, 128>>", "Flash Attention", "Cube"),
+    (
+        "void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64, 128>>",
+        "Flash Attention",
+        "Cube",
+    ),
     ("void flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<…>", "Flash Attention", "Cube"),
     ("void cutlass::device_kernel<flash::FlashAttnFwdSm90<…>>", "Flash Attention", "Cube"),
     ("fmha_cutlassF_f16_aligned_64x64_rf_sm80(PyTorchMemEffAttention…)", "Flash Attention", "Cube"),

@@ -257,7 +257,9 @@ def test_each_device_has_its_own_set():
 
 def test_a_run_without_device_activities_has_rows_without_durations():
     house = views(op("aten::mm", 0, 10), step(1, 0, 100), kernel("no time", 5, None))
-    assert house.rows("select step, device, metric, duration_ns, call_count, share_of_e2e, is_part from marts.overall") == [
+    assert house.rows(
+        "select step, device, metric, duration_ns, call_count, share_of_e2e, is_part from marts.overall"
+    ) == [
         (None, None, metric, None, None, None, metric in PARTS)
         for metric in ("E2E Time", "Computing Time", "Uncovered Communication Time", "Free Time", "SDMA", "Free")
     ]
@@ -278,9 +280,7 @@ def test_an_activity_adds_what_nothing_before_it_covers_to_each_union():
     # 1 collective      ├─────────┤
     # 2 copy            ├──────────────┤
     # 3 compute                 ├─────┤ (12–19)
-    house = views(
-        kernel("gemm", 0, 10, 1), collective("allreduce", 5, 10), memcpy(5, 15, 3), kernel("gemm", 12, 7, 1)
-    )
+    house = views(kernel("gemm", 0, 10, 1), collective("allreduce", 5, 10), memcpy(5, 15, 3), kernel("gemm", 12, 7, 1))
     columns = "compute_part_ns, communication_part_ns, busy_part_ns, active_part_ns"
     assert house.pairs(f"select event_index, {columns} from intermediate.int_device_time") == {
         0: (10, 0, 10, 10),
@@ -291,7 +291,9 @@ def test_an_activity_adds_what_nothing_before_it_covers_to_each_union():
 
 
 def test_an_activity_of_a_step_is_in_two_scopes():
-    house = views(step(1, 0, 10), launch("x", 5, 1, correlation=1), kernel("a", 20, 5, correlation=1), kernel("b", 30, 5))
+    house = views(
+        step(1, 0, 10), launch("x", 5, 1, correlation=1), kernel("a", 20, 5, correlation=1), kernel("b", 30, 5)
+    )
     assert house.rows("select step, event_index from intermediate.int_device_time order by all") == [
         (1, 2),
         (None, 2),
@@ -368,8 +370,9 @@ def in_sql(activities):
     for metrics in found.values():
         assert sum(metrics[part] for part in PARTS) == metrics["E2E Time"]
     parts = house.rows(
-        "select whole.step, whole.device, whole.metric, whole.duration_ns, sum(part.duration_ns) from marts.overall whole"
-        " inner join marts.overall part on whole.step is not distinct from part.step and whole.device = part.device"
+        "select whole.step, whole.device, whole.metric, whole.duration_ns, sum(part.duration_ns)"
+        " from marts.overall whole inner join marts.overall part"
+        " on whole.step is not distinct from part.step and whole.device = part.device"
         " and part.parent_metric = whole.metric where whole.metric <> 'Communication Time' group by all"
     )
     assert all(time == total for *_, time, total in parts)

@@ -1,6 +1,8 @@
 "use strict";
 
-// Tables: sorted by exact values, which numeric cells carry in their title, and filtered by text.
+// Tables: sorted by exact values, which numeric cells carry in their title, and filtered by names.
+
+const NAMES = "td.name, td.text, td.tree";
 
 for (const section of document.querySelectorAll("section")) {
   const table = section.querySelector("table.data");
@@ -14,10 +16,10 @@ function enhance(section, table, body) {
   if (tools) addTools(tools, table, rows);
   body.addEventListener("click", (event) => {
     if (String(getSelection())) return;
-    event.target.closest("td.text, td.tree")?.classList.toggle("open");
+    event.target.closest(NAMES)?.classList.toggle("open");
   });
   body.addEventListener("pointerover", (event) => {
-    const cell = event.target.closest("td.text, td.tree");
+    const cell = event.target.closest(NAMES);
     if (cell && cell.scrollWidth > cell.clientWidth) cell.title = cell.textContent;
   });
 }
@@ -25,7 +27,8 @@ function enhance(section, table, body) {
 function addTools(tools, table, rows) {
   const [filter, whole] = tools.querySelectorAll("input");
   const count = tools.querySelector("output");
-  const texts = rows.map((row) => row.textContent.toLowerCase());
+  const names = (row) => [...row.querySelectorAll(NAMES)].map((cell) => cell.textContent).join(" ");
+  const texts = rows.map((row) => names(row).toLowerCase());
   filter.addEventListener("input", () => {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const shown = matching(rows, texts, words);

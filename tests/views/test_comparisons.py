@@ -1,0 +1,510 @@
+"""Two runs side by side: all *_comparison views, by rules that hold for each and by figures of their own."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.rows import annotation, catalog, collective, kernel, launch, memcpy, memory, op, problem, step, views
+
+WHOLE = "base_run_id = 'v1' and comparison_run_id = 'v2' and base_step is null and comparison_step is null"
+COMPARISONS = [view.name for view in catalog().comparisons]
+# What each comparison sets side by side, where that is one mart's rows (others sum them up first).
+OF_MART = {
+    "kernel_comparison": ("kernel", ("kernel_name", "input_shapes"), "total_duration_ns"),
+    "operator_comparison": ("operator", ("operator_name",), "device_duration_ns"),
+    "communication_comparison": ("communication", ("collective_name",), "total_duration_ns"),
+    "host_call_comparison": ("host_call", ("call_name", "call_kind"), "self_duration_ns"),
+    "memory_comparison": ("memory", ("operator_name",), "allocated_bytes"),
+}
+
+
+def launched(operator, shapes, at, name, start, duration, **columns):
+    """An operator that launches one kernel."""
+    return [
+        op(operator, at, 10, input_shapes=shapes),
+        launch("cudaLaunchKernel", at + 1, 3, correlation=at),
+        kernel(name, start, duration, correlation=at, **columns),
+    ]
+
+
+def run(steps, gemm, *events):
+    """Some steps of 1000, each with a kernel of `gemm`, a collective, a copy and an allocation."""
+    return [
+        [
+            step(number, number * 1000, 1000),
+            launched("aten::mm", "[[8]]", number * 1000 + 10, "gemm", number * 1000 + 100, gemm),
+            launch("cudaLaunchKernel", number * 1000 + 50, 3, correlation=number),
+            collective("allreduce", number * 1000 + 110 + gemm, 40, sent=10, received=10, correlation=number),
+            memcpy(number * 1000 + 700, 30, correlation=number),
+            memory(512, at=number * 1000 + 12, address=number, allocated=512 * number, reserved=4096),
+            memory(-512, at=number * 1000 + 600, address=number, allocated=512 * number, reserved=4096),
+        ]
+        for number in range(1, steps + 1)
+    ] + list(events)
+
+
+@pytest.fixture(scope="module")
+def house():
+    """Three runs: v2 is slower than v1 and has and lacks rows of each kind; v3 has more steps."""
+    return views(
+        v1=run(
+            2,
+            200,
+            launched("aten::relu", "[[4]]", 1300, "relu_kernel", 1400, 50),
+            collective("broadcast", 2500, 5, sent=3),
+            annotation("old", 2600, 10),
+            op("aten::empty", 2700, 10),
+            memory(100, at=2705, address=77, allocated=9000, reserved=9000),
+            kernel("gemm", 5000, 10, device=1),
+        ),
+        v2=run(
+            2,
+            260,
+            launched("aten::gelu", "[[4]]", 1400, "gelu_kernel", 1600, 70),
+            launched("aten::gelu", "[[5]]", 2400, "gelu_kernel", 2600, 70),
+            collective("all_gather", 2900, 5, sent=3, received=24),
+            annotation("new", 2650, 12),
+            op("aten::zeros", 2700, 10),
+            memory(100, at=2705, address=77, allocated=8000, reserved=9500),
+            memory(-100, at=2715, address=77, allocated=7900, reserved=9500),
+            kernel("gemm", 5000, 10, device=3),
+            kernel("gemm", 5050, 20, device=3),
+        ),
+        v3=run(3, 200),
+    )
+
+
+def kinds(view, kind):
+    """(base, comparison, diff or ratio) columns of a comparison."""
+    names = [column.name for column in catalog().views[f"marts.{view}"].columns]
+    return [
+        (f"base_{stem}", f"comparison_{stem}", f"{kind}_{stem}")
+        for stem in (name.removeprefix(f"{kind}_") for name in names if name.startswith(f"{kind}_"))
+    ]
+
+
+def key(view):
+    columns = {"base_run_id", "base_step", "comparison_run_id", "comparison_step"}
+    return [column for column in catalog().views[f"marts.{view}"].grain if column not in columns]
+
+
+def dicts(house, sql):
+    found = house.rows(sql)
+    names = [column[0] for column in house.connection.description]
+    return [dict(zip(names, row, strict=True)) for row in found]
+
+
+# -- rules of every comparison -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("view", COMPARISONS)
+def test_a_difference_is_comparison_minus_base(house, view):
+    rows = dicts(house, f"select * from marts.{view}")
+    assert rows
+    for base, comparison, diff in kinds(view, "diff"):
+        for row in rows:
+            if None not in (row[base], row[comparison]):
+                assert row[diff] == row[comparison] - row[base]
+
+
+@pytest.mark.parametrize("view", COMPARISONS)
+def test_a_ratio_is_comparison_over_base_and_null_where_the_base_is_0_or_a_side_is_missing(house, view):
+    rows = dicts(house, f"select * from marts.{view}")
+    assert kinds(view, "ratio")
+    for base, comparison, ratio in kinds(view, "ratio"):
+        for row in rows:
+            old, new = row[base], row[comparison]
+            if None in (old, new) or (old == 0 and new != 0):
+                assert row[ratio] is None, row
+            else:
+                assert row[ratio] == (1.0 if old == new == 0 else new / old), row
+
+
+@pytest.mark.parametrize("view", COMPARISONS)
+def test_a_run_compared_with_itself_differs_in_nothing(house, view):
+    rows = dicts(
+        house,
+        f"select * from marts.{view} where base_run_id = comparison_run_id"
+        + (" and base_step is not distinct from comparison_step" if "base_step" in _columns(view) else ""),
+    )
+    assert rows
+    for row in rows:
+        assert {row[diff] for _, _, diff in kinds(view, "diff")} <= {0, None}
+        assert all(row[base] == row[comparison] for base, comparison, _ in kinds(view, "diff"))
+
+
+@pytest.mark.parametrize("view", COMPARISONS)
+def test_the_other_way_round_every_difference_changes_its_sign(house, view):
+    def rows(base, comparison):
+        found = dicts(
+            house, f"select * from marts.{view} where base_run_id = '{base}' and comparison_run_id = '{comparison}'"
+        )
+        return {
+            (row.get("base_step"), row.get("comparison_step"), *(row[name] for name in key(view))): row for row in found
+        }
+
+    forth, back = rows("v1", "v2"), rows("v2", "v1")
+    assert len(forth) == len(back)
+    for (base_step, comparison_step, *rest), row in forth.items():
+        other = back[(comparison_step, base_step, *rest)]
+        for base, comparison, diff in kinds(view, "diff"):
+            assert (row[base], row[comparison]) == (other[comparison], other[base])
+            assert row[diff] == (None if other[diff] is None else -other[diff])
+
+
+def _columns(view):
+    return [column.name for column in catalog().views[f"marts.{view}"].columns]
+
+
+@pytest.mark.parametrize("view", [name for name in COMPARISONS if "base_step" in _columns(name)])
+def test_any_two_runs_and_any_two_of_their_scopes_compare(house, view):
+    pairs = house.rows(f"select distinct base_run_id, base_step, comparison_run_id, comparison_step from marts.{view}")
+    scopes = [("v1", None), ("v1", 1), ("v1", 2), ("v2", None), ("v2", 1), ("v2", 2)]
+    scopes += [("v3", None), ("v3", 1), ("v3", 2), ("v3", 3)]
+    assert sorted(map(str, pairs)) == sorted(str((*base, *comparison)) for base in scopes for comparison in scopes)
+
+
+@pytest.mark.parametrize("view", OF_MART)
+def test_differences_sum_to_the_difference_of_the_sums(house, view):
+    mart, _, value = OF_MART[view]
+    totals = house.pairs(f"select run_id, sum({value})::bigint from marts.{mart} where step is null group by 1")
+    (total,) = house.one(f"select sum(diff_{value})::bigint from marts.{view} where {WHOLE}")
+    assert total == totals["v2"] - totals["v1"]
+
+
+@pytest.mark.parametrize("view", OF_MART)
+def test_rows_are_new_gone_or_on_both_sides_and_a_missing_side_counts_as_nothing(house, view):
+    mart, names, value = OF_MART[view]
+    names = ", ".join(names)
+    in_mart = f"select ({names}), sum({value})::bigint from marts.{mart} where step is null and run_id = "
+    old, new = (house.pairs(f"{in_mart} '{run_id}' group by all") for run_id in ("v1", "v2"))
+    found = house.pairs(
+        f"select ({names}), base_{value}, comparison_{value}, diff_{value}, ratio_{value} from marts.{view}"
+        f" where {WHOLE}"
+    )
+    assert set(found) == set(old) | set(new)
+    assert set(old) - set(new)
+    assert set(new) - set(old)
+    for name, (base, comparison, diff, ratio) in found.items():
+        assert (base, comparison) == (old.get(name), new.get(name))
+        assert diff == new.get(name, 0) - old.get(name, 0)
+        assert (ratio is None) == (name not in old or name not in new or (old[name] == 0 and new[name] != 0))
+
+
+@pytest.mark.parametrize("view", OF_MART)
+def test_where_a_whole_side_is_missing_every_difference_is_the_other_side(house, view):
+    # A row is new where all of its base columns are NULL: the header says that a missing side counts as nothing.
+    for row in dicts(house, f"select * from marts.{view} where {WHOLE}"):
+        sides = {
+            side: {
+                name: row[name]
+                for name in row
+                if name.startswith(f"{side}_") and name not in (f"{side}_run_id", f"{side}_step")
+            }
+            for side in ("base", "comparison")
+        }
+        for side, sign in (("base", 1), ("comparison", -1)):
+            if all(value is None for value in sides[side].values()):
+                for base, comparison, diff in kinds(view, "diff"):
+                    measured = row[comparison] if side == "base" else row[base]
+                    if measured is not None:
+                        assert row[diff] == sign * measured, (diff, row)
+
+
+@pytest.mark.parametrize("view", COMPARISONS)
+def test_a_comparison_with_a_run_that_has_nothing_has_no_figures_on_that_side(view):
+    empty = views(v1=run(1, 200), v2=[problem("truncated")])
+    scope = "" if "base_step" not in _columns(view) else " and base_step is null"
+    for row in dicts(empty, f"select * from marts.{view} where base_run_id = 'v1' and comparison_run_id = 'v2'{scope}"):
+        assert all(row[comparison] is None for _, comparison, _ in kinds(view, "diff"))
+
+
+# -- steps -----------------------------------------------------------------------------------------------------
+
+
+def test_a_step_compares_with_any_step_and_with_a_whole_run(house):
+    found = house.pairs(
+        "select (base_step, comparison_step), base_total_duration_ns, comparison_total_duration_ns"
+        " from marts.kernel_comparison where base_run_id = 'v1' and comparison_run_id = 'v3' and kernel_name = 'gemm'"
+        " and input_shapes is not null"
+    )
+    assert found == {
+        (base, comparison): (200 if base else 400, 200 if comparison else 600)
+        for base in (None, 1, 2)
+        for comparison in (None, 1, 2, 3)
+    }
+
+
+# -- figures of one comparison -----------------------------------------------------------------------------------
+
+
+def test_kernels_compare_by_name_and_shapes(house):
+    columns = (
+        "base_total_duration_ns, comparison_total_duration_ns, base_call_count, comparison_call_count, diff_call_count"
+    )
+    found = house.pairs(f"select (kernel_name, input_shapes), {columns} from marts.kernel_comparison where {WHOLE}")
+    assert found == {
+        ("gemm", "[[8]]"): (400, 520, 2, 2, 0),
+        ("gemm", None): (10, 30, 1, 2, 1),
+        ("relu_kernel", "[[4]]"): (50, None, 1, None, -1),
+        ("gelu_kernel", "[[4]]"): (None, 70, None, 1, 1),
+        ("gelu_kernel", "[[5]]"): (None, 70, None, 1, 1),
+        ("ncclDevKernel", None): (85, 85, 3, 3, 0),
+    }
+
+
+def test_one_kernel_of_two_classes_has_one_row_with_the_class_of_most_time():
+    house = views(
+        v1=[
+            launched("aten::mm", None, 100, "shared", 200, 5),
+            launched("aten::convolution", None, 120, "shared", 300, 7),
+            launched("aten::mm", None, 140, "shared", 400, 10),
+        ],
+        v2=[],
+    )
+    columns = (
+        "kernel_class, base_total_duration_ns, base_average_duration_ns, base_max_duration_ns, base_min_duration_ns"
+    )
+    # 22 in 3 calls: 7.33 on average
+    assert house.rows(f"select {columns} from marts.kernel_comparison where {WHOLE}") == [("Matmul", 22, 7, 10, 5)]
+
+
+def test_communication_sums_groups_and_types_up():
+    house = views(
+        v1=[
+            collective("allreduce", 10, 10, group="a", sent=1, received=1),
+            collective("allreduce", 30, 25, group="b", dtype="Half", sent=1, received=1),
+        ],
+        v2=[collective("allreduce", 10, 30, sent=1, received=5)],
+    )
+    assert house.one(
+        "select base_call_count, base_total_duration_ns, base_average_duration_ns, base_max_duration_ns,"
+        " base_min_duration_ns, base_output_bytes, comparison_output_bytes, diff_output_bytes, ratio_total_duration_ns"
+        f" from marts.communication_comparison where {WHOLE}"
+    ) == (2, 35, 18, 25, 10, 6, 20, 14, 30 / 35)
+
+
+def test_memory_sums_devices_up():
+    house = views(
+        v1=[memory(10, at=5, device=0), memory(30, at=6, device=1), memory(-30, at=16, device=1)],
+        v2=[memory(5, at=5), memory(-5, at=9)],
+    )
+    assert house.one(
+        "select base_allocated_bytes, base_allocation_count, base_max_allocation_bytes, base_held_duration_ns,"
+        " diff_allocated_bytes, diff_held_duration_ns, ratio_allocated_bytes"
+        f" from marts.memory_comparison where {WHOLE}"
+    ) == (40, 2, 30, 10, -35, 4 - 10, 5 / 40)
+
+
+def test_memory_peaks_compare_by_the_place_of_the_device(house):
+    assert house.one(
+        "select device_ordinal, base_peak_reserved_bytes, comparison_peak_reserved_bytes, diff_peak_reserved_bytes,"
+        f" diff_peak_allocated_bytes, ratio_peak_reserved_bytes from marts.memory_peak_comparison where {WHOLE}"
+    ) == (0, 9000, 9500, 500, -1000, 9500 / 9000)
+    other = views(v1=[memory(1, at=5, device=2, reserved=8)], v2=[memory(1, at=5, device=6, reserved=10)])
+    assert other.one(
+        f"select device_ordinal, diff_peak_reserved_bytes from marts.memory_peak_comparison where {WHOLE}"
+    ) == (
+        0,
+        2,
+    )
+
+
+def test_host_calls_compare_by_name_and_kind():
+    house = views(v1=[op("f", 0, 10), annotation("f", 20, 5)], v2=[op("f", 0, 16), launch("x", 2, 1), op("f", 30, 2)])
+    columns = "diff_self_duration_ns, diff_total_duration_ns, diff_call_count, ratio_self_duration_ns"
+    assert house.pairs(f"select (call_name, call_kind), {columns} from marts.host_call_comparison where {WHOLE}") == {
+        ("f", "operator"): (7, 8, 1, 1.7),
+        ("f", "annotation"): (-5, -5, -1, None),
+        ("x", "runtime"): (1, 1, 1, None),
+    }
+
+
+def test_operators_compare_device_and_host_time_apart(house):
+    columns = "diff_device_duration_ns, diff_device_activity_count, diff_call_count, diff_host_duration_ns"
+    found = house.pairs(f"select operator_name, {columns} from marts.operator_comparison where {WHOLE}")
+    assert found["aten::mm"] == (120, 0, 0, 0)
+    assert found["aten::relu"] == (-50, -1, -1, -10)
+    assert found["aten::gelu"] == (140, 2, 2, 20)
+    assert found["(no operator)"] == (0, 0, 0, 0)
+
+
+def test_overall_metrics_compare_by_the_place_of_the_device(house):
+    # The second device is number 1 in v1 and number 3 in v2.
+    found = house.pairs(
+        "select device_ordinal, base_duration_ns, comparison_duration_ns, diff_duration_ns"
+        f" from marts.overall_comparison where {WHOLE} and metric = 'E2E Time'"
+    )
+    assert found[1] == (10, 70, 60)
+
+
+def test_the_differences_of_the_parts_sum_to_that_of_the_whole(house):
+    rows = house.rows(
+        "select whole.diff_duration_ns, sum(part.diff_duration_ns) from marts.overall_comparison whole"
+        " inner join marts.overall_comparison part using (base_run_id, comparison_run_id, device_ordinal)"
+        " where part.parent_metric = whole.metric and whole.base_step is not distinct from part.base_step"
+        " and whole.comparison_step is not distinct from part.comparison_step and whole.metric <> 'Communication Time'"
+        " group by whole.base_run_id, whole.base_step, whole.comparison_run_id, whole.comparison_step,"
+        " whole.device_ordinal, whole.metric, whole.diff_duration_ns"
+    )
+    assert len(rows) > 100
+    assert all(whole == parts for whole, parts in rows)
+
+
+def test_the_tree_of_overall_metrics_stays_a_tree_where_the_runs_have_other_classes():
+    # Matmul in the base, Conv and Vector in the comparison: each part follows its whole in the declared order.
+    house = views(
+        v1=[kernel("gemm", 0, 10), kernel("mystery", 10, 10)],
+        v2=[
+            kernel("implicit_convolve", 0, 5),
+            kernel("elementwise", 5, 5),
+            kernel("batched_transpose", 10, 5),
+            kernel("flash_fwd_kernel", 15, 5),
+        ],
+    )
+    order = catalog().views["marts.overall_comparison"].order
+    path = []
+    for metric, parent, depth in house.rows(
+        f"select metric, parent_metric, depth from marts.overall_comparison where {WHOLE} order by {order}"
+    ):
+        path[depth:] = [metric]
+        assert (path[depth - 1] if depth else None) == parent, f"{metric} stands under {path[depth - 1]}"
+
+
+def test_what_one_run_did_not_measure_has_no_difference():
+    # v1 recorded the host alone. Its device times are unknown, and so is any difference from them.
+    house = views(v1=[op("aten::mm", 0, 10)], v2=run(1, 200))
+    found = house.pairs(
+        f"select metric, base_duration_ns, diff_duration_ns from marts.headline_comparison where {WHOLE}"
+    )
+    assert found["E2E Time"] == (None, None)
+    found = house.pairs(
+        f"select metric, base_duration_ns, diff_duration_ns from marts.overall_comparison where {WHOLE}"
+    )
+    assert found["E2E Time"] == (None, None)
+    found = house.pairs(
+        "select operator_name, base_device_duration_ns, diff_device_duration_ns"
+        f" from marts.operator_comparison where {WHOLE}"
+    )
+    assert found["aten::mm"] == (None, None)
+
+
+# -- the headline ------------------------------------------------------------------------------------------------
+
+HEADLINE = "select metric, base_duration_ns, comparison_duration_ns, diff_duration_ns from marts.headline_comparison"
+
+
+def test_the_headline_is_the_e2e_time_and_its_parts(house):
+    assert house.rows(
+        f"select metric, depth, base_duration_ns, comparison_duration_ns from marts.headline_comparison where {WHOLE}"
+        " and device_ordinal = 0 order by metric_order"
+    ) == [
+        # v1: from 1100 to 2730; v2: the same. Steps of 1000 with gemm, collective 40, copy 30.
+        ("E2E Time", 0, 1630, 1805),
+        ("Computing Time", 1, 450, 660),
+        ("Uncovered Communication Time", 1, 85, 85),
+        ("SDMA", 1, 60, 60),
+        ("Free", 1, 1630 - 450 - 85 - 60, 1805 - 660 - 85 - 60),
+    ]
+
+
+def test_the_parts_sum_to_the_e2e_time_and_their_differences_to_its_own_in_every_scope(house):
+    rows = dicts(house, "select * from marts.headline_comparison")
+    groups = {}
+    for row in rows:
+        at = tuple(row[name] for name in ("base_run_id", "base_step", "comparison_run_id", "comparison_step"))
+        groups.setdefault((*at, row["device_ordinal"]), []).append(row)
+    assert len(groups) > 100
+    for group in groups.values():
+        (whole,) = [row for row in group if row["depth"] == 0]
+        parts = [row for row in group if row["depth"] == 1]
+        assert len(parts) == 4
+        for column in ("base_duration_ns", "comparison_duration_ns", "diff_duration_ns"):
+            assert sum(row[column] for row in parts) == whole[column]
+        if whole["diff_duration_ns"]:
+            assert math.isclose(sum(row["share_of_diff"] for row in parts), 1)
+            assert whole["share_of_diff"] == 1
+        else:
+            assert {row["share_of_diff"] for row in group} == {None}
+
+
+def scope_of(**runs):
+    """(scope, base, comparison) of the E2E time of two whole runs."""
+    return views(**runs).one(
+        "select scope, base_duration_ns, comparison_duration_ns from marts.headline_comparison"
+        f" where {WHOLE} and metric = 'E2E Time' and device_ordinal = 0"
+    )
+
+
+def test_whole_runs_with_equal_numbers_of_steps_compare_as_they_are():
+    # One step: from the kernel at 1100 to the end of the copy at 1730; two: to 2730.
+    assert scope_of(v1=run(1, 200), v2=run(1, 300)) == ("whole run", 630, 630)
+    assert scope_of(v1=run(2, 200), v2=run(2, 300)) == ("whole run", 1630, 1630)
+
+
+def test_whole_runs_with_other_numbers_of_steps_compare_by_their_average_complete_step():
+    assert scope_of(v1=run(1, 200), v2=run(3, 300)) == ("average complete step", 630, 630)
+
+
+def test_incomplete_steps_are_not_in_the_average():
+    # The third step of v2 has a launch whose kernel is lost, and a long kernel.
+    cut = [
+        step(3, 3000, 1000),
+        launch("cudaLaunchKernel", 3010, 1, correlation=3010),
+        launch("cudaLaunchKernel", 3020, 1, correlation=3020),
+        kernel("gemm", 3100, 9000, correlation=3020),
+    ]
+    assert scope_of(v1=run(1, 200), v2=run(2, 300, *cut)) == ("average complete step", 630, 630)
+
+
+def test_without_a_complete_step_or_without_steps_whole_runs_compare():
+    lost = [step(1, 1000, 1000), launch("cudaLaunchKernel", 1010, 1, correlation=5), kernel("gemm", 1100, 70)]
+    assert scope_of(v1=lost, v2=run(2, 300)) == ("whole run", 70, 1630)
+    assert scope_of(v1=[kernel("gemm", 1100, 70)], v2=run(2, 300)) == ("whole run", 70, 1630)
+
+
+def test_one_pair_has_one_scope_and_a_step_compares_as_a_step(house):
+    scopes = house.pairs(
+        "select (base_run_id, base_step, comparison_run_id, comparison_step), list(distinct scope order by scope)"
+        " from marts.headline_comparison group by 1"
+    )
+    assert all(len(scope) == 1 for scope in scopes.values())
+    assert scopes["v1", None, "v2", None] == ["whole run"]
+    assert scopes["v1", None, "v3", None] == ["average complete step"]
+    assert scopes["v1", 1, "v3", 3] == ["step"]
+    assert scopes["v1", 1, "v3", None] == ["step"]
+
+
+def test_the_headline_matches_devices_by_their_place():
+    house = views(
+        v1=[kernel("a", 0, 10, device=4), kernel("b", 0, 20, device=5)],
+        v2=[kernel("a", 0, 30, device=0), kernel("b", 0, 50, device=1)],
+    )
+    sql = "select device_ordinal, diff_duration_ns from marts.headline_comparison"
+    assert house.pairs(f"{sql} where {WHOLE} and metric = 'E2E Time'") == {0: 20, 1: 30}
+
+
+# -- the average step ----------------------------------------------------------------------------------------------
+
+
+def test_average_steps_compare_runs_with_other_numbers_of_steps(house):
+    found = house.pairs(
+        "select (device_ordinal, metric), base_average_duration_ns, comparison_average_duration_ns,"
+        " diff_average_duration_ns, ratio_average_duration_ns from marts.step_comparison"
+        " where base_run_id = 'v2' and comparison_run_id = 'v3'"
+    )
+    assert found[None, "Step Length"] == (1000, 1000, 0, 1.0)
+    # v2: two steps of gemm 260 and gelu 70; v3: three of gemm 200
+    assert found[0, "Computing Time"] == (330, 200, -130, 200 / 330)
+    assert found[0, "SDMA"] == (30, 30, 0, 1.0)
+    counts = "base_step_count, base_complete_step_count, comparison_step_count, comparison_complete_step_count"
+    assert house.rows(
+        f"select distinct {counts} from marts.step_comparison where base_run_id = 'v2' and comparison_run_id = 'v3'"
+    ) == [(2, 2, 3, 3)]
+
+
+def test_runs_without_steps_have_no_average_to_compare():
+    house = views(v1=[kernel("a", 0, 10)], v2=run(1, 200))
+    assert house.rows("select * from marts.step_comparison where base_run_id = 'v1'") == []

@@ -1,0 +1,208 @@
+"""What holds for every view of the catalog, whatever it is about."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import duckdb
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.catalog.install import install
+from pipeline.schema import RAW_TABLES
+from tests.rows import (
+    Views,
+    about,
+    annotation,
+    catalog,
+    collective,
+    event,
+    gpu_annotation,
+    gpu_step,
+    kernel,
+    launch,
+    memcpy,
+    memory,
+    memset,
+    op,
+    problem,
+    raw_tables,
+    step,
+    sync,
+    views,
+)
+
+VIEWS = list(catalog().views)
+
+
+def busy(rank, *, slower=0, cut=False):
+    """A rank of a job with something of everything, and of every kind of trouble."""
+    events = [about(label="job", rank=rank, world_size=2, base_time_ns=1000 + rank, device_name="GPU")]
+    for number in range(1, 4):
+        at = number * 10_000
+        events += [
+            step(number, at, 9_000),
+            gpu_step(number, at + 500, 9_000),
+            annotation("forward", at + 10, 3_000),
+            op("aten::linear", at + 20, 1_000, input_shapes="[[8]]", sequence_number=number),
+            op("aten::mm", at + 30, 900, input_shapes="[[8, 8]]", external_id=number),
+            launch("cudaLaunchKernel", at + 40, 5, correlation=at + 1),
+            launch("cudaLaunchKernel", at + 50, 5, correlation=at + 2),
+            op("MmBackward0", at + 20, 900, tid=2, forward_thread=1),
+            launch("cudaLaunchKernel", at + 60, 5, correlation=at + 3, tid=2),
+            launch("cudaGraphLaunch", at + 2_000, 5, correlation=at + 4),
+            launch("cudaMemcpyAsync", at + 2_100, 5, correlation=at + 5),
+            launch("cudaLaunchKernel", at + 3_500, 5, correlation=at + 6),
+            kernel("gemm", at + 600, 300 + slower, correlation=at + 1),
+            kernel("flash_fwd_kernel", at + 700, 300, stream=8, correlation=at + 2),
+            kernel("conv_dgrad", at + 1_100, 300, stream=8, correlation=at + 3),
+            kernel("elementwise", at + 2_200, 50, correlation=at + 4),
+            kernel("mystery", at + 2_260, 50, correlation=at + 4, external_id=number),
+            memcpy(at + 2_400, 100, correlation=at + 5, bytes=64),
+            memset(at + 2_600, 10, bytes=64),
+            collective("allreduce", at + 800, 900 + rank, sent=8, received=8, seq=number),
+            kernel("ncclKernel_Broadcast", at + 2_700, 90, stream=20),
+            kernel("__amd_rocclr_copyBuffer", at + 2_800, 90, stream=20),
+            sync("Stream Sync", at + 4_000, 10),
+            gpu_annotation("forward", at + 500, 2_000),
+            memory(512, at=at + 35, address=number, allocated=512, reserved=2048),
+            memory(256, at=at + 36, address=9, allocated=768, reserved=2048),
+            memory(-512, at=at + 5_000, address=number, allocated=256, reserved=4096),
+            memory(-512, at=at + 5_001, address=100 + number, allocated=0, reserved=4096),
+            event("python_function", "nn.Module: Linear_0", at, 100),
+        ]
+        if not (cut and number == 3):
+            events.append(kernel("gemm", at + 3_600, 100, correlation=at + 6))
+    events += [
+        kernel("gemm", 12_000, 500, device=1),
+        kernel("overlapping", 12_100, 100, device=1),
+        kernel("no duration", 12_000, None),
+        kernel("negative", 12_000, -3),
+        kernel("zero", 0, 0),
+        op("after", 60_000, 10),
+        problem("text_repaired", 2, 5, "a byte"),
+        event(None, None, None, None),
+    ]
+    return events + [problem("truncated")] * cut
+
+
+RUNS = {"r0": busy(0), "r1": busy(1), "other": [about(label="other"), *busy(0, slower=40, cut=True)[1:]], "empty": []}
+
+
+@pytest.fixture(scope="module")
+def house():
+    return views(**RUNS)
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return views(r0=RUNS["r0"])
+
+
+@pytest.fixture(scope="module")
+def nothing():
+    return Views({})
+
+
+@pytest.fixture(scope="module")
+def one_event():
+    return views(kernel("gemm", 10, 5))
+
+
+@pytest.fixture(scope="module")
+def one_run():
+    return views(run=[])
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_an_empty_warehouse_gives_no_rows(nothing, view):
+    assert nothing.rows(f"select * from {view}") == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_trace_without_events_and_one_of_one_event_can_be_asked(one_run, one_event, view):
+    one_run.rows(f"select * from {view}")
+    one_event.rows(f"select * from {view} order by {catalog().views[view].order}")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_declared_grain_is_unique(house, view):
+    grain = ", ".join(catalog().views[view].grain)
+    assert house.rows(f"select {grain}, count(*) from {view} group by all having count(*) > 1") == []
+    assert house.rows(f"select * from {view} limit 1"), "a trace with something of everything has rows"
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_declared_order_can_be_used_and_columns_are_as_declared(house, view):
+    declared = catalog().views[view]
+    house.rows(f"select * from {view} order by {declared.order}")
+    assert [column[0] for column in house.connection.description] == [column.name for column in declared.columns]
+
+
+OF_ONE_RUN = [
+    name
+    for name, view in catalog().views.items()
+    if view.columns[0].name == "run_id" and name != "marts.collective_skew"  # which is about many
+]
+
+
+@pytest.mark.parametrize("view", OF_ONE_RUN)
+def test_a_run_has_the_same_rows_alone_and_beside_others(house, alone, view):
+    together = f"select * from {view} where run_id = 'r0' order by all"
+    assert house.rows(together) == alone.rows(together)
+
+
+DURATIONS = {
+    name: [
+        column.name for column in view.columns if column.type == "duration_ns" and not column.name.startswith("diff_")
+    ]
+    for name, view in catalog().views.items()
+    if not name.endswith("_device_activity")  # which have the quarantined as they are
+}
+
+
+@pytest.mark.parametrize("view", [name for name, columns in DURATIONS.items() if columns])
+def test_no_duration_is_below_zero(house, view):
+    negative = " or ".join(f"{column} < 0" for column in DURATIONS[view])
+    assert house.rows(f"select * from {view} where {negative}") == []
+
+
+def test_every_view_is_named_in_a_test():
+    """By its whole name, in a file about something."""
+    own = Path(__file__)
+    tests = "\n".join(path.read_text(encoding="utf-8") for path in own.parent.glob("test_*.py") if path != own)
+    named = set(re.findall(r"\b(?:staging|intermediate|marts)\.[a-z_]+", tests)) | {
+        f"marts.{view}" for view in re.findall(r"\b([a-z_]+_comparison)\b", tests)
+    }
+    assert [name for name in VIEWS if name not in named] == []
+
+
+def test_views_over_parquet_answer_what_these_tests_see(house, tmp_path):
+    """The harness computes tables in memory; a warehouse has views over Parquet, some of them kept per run."""
+    runs = list(RUNS)
+    partitions = {f"raw.{table}": [] for table in RAW_TABLES}
+    for run_id in runs:
+        for table, rows in raw_tables({run_id: RUNS[run_id]}).items():
+            partitions[f"raw.{table}"].append(_written(tmp_path / "raw", table, run_id, rows.drop_columns("run_id")))
+
+    def compute(view):
+        rows = connection.sql(f"select * from ({view.body})").to_arrow_table()
+        return [
+            _written(tmp_path, view.name, run_id, rows.filter(pc.equal(rows["run_id"], run_id)).drop_columns("run_id"))
+            for run_id in runs
+        ]
+
+    with duckdb.connect(config={"threads": 1}) as connection:
+        install(connection, catalog(), partitions, compute=compute, comments=False)
+        for view in VIEWS:
+            sql = f"select * from {view} order by all"
+            assert connection.execute(sql).fetchall() == house.rows(sql), view
+
+
+def _written(folder, table, run_id, rows):
+    path = folder / table / f"run_id={run_id}" / "part-0000.parquet"
+    path.parent.mkdir(parents=True)
+    pq.write_table(rows, path)
+    return path

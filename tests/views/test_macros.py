@@ -1,0 +1,86 @@
+"""The macros that views share: ratio, bandwidth, event_kind, is_step_marker."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.rows import Views
+
+
+@pytest.fixture(scope="module")
+def house():
+    return Views({})
+
+
+@pytest.mark.parametrize(
+    ("base", "comparison", "expected"),
+    [
+        (4, 5, 1.25),
+        (4, 0, 0.0),
+        (0, 0, 1.0),
+        (0, 5, None),
+        (None, 5, None),
+        (5, None, None),
+        (None, 0, None),
+        (None, None, None),
+    ],
+)
+def test_ratio_is_comparison_over_base(house, base, comparison, expected):
+    assert house.connection.execute("select macros.ratio(?::bigint, ?::bigint)", [base, comparison]).fetchone() == (
+        expected,
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "duration", "expected"),
+    [(4000, 2000, 2e9), (0, 5, 0.0), (5, 0, None), (5, -1, None), (None, 5, None), (5, None, None)],
+)
+def test_bandwidth_is_bytes_per_second_of_nanoseconds(house, size, duration, expected):
+    found = house.connection.execute("select macros.bandwidth(?::bigint, ?::bigint)", [size, duration]).fetchone()
+    assert found == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("category", "kind"),
+    [
+        ("kernel", "kernel"),
+        ("Kernel", "kernel"),
+        ("gpu_memcpy", "memcpy"),
+        ("Memcpy", "memcpy"),
+        ("gpu_memset", "memset"),
+        ("Memset", "memset"),
+        ("cpu_op", "operator"),
+        ("Operator", "operator"),
+        ("user_annotation", "annotation"),
+        ("cuda_runtime", "runtime"),
+        ("Runtime", "runtime"),
+        ("cuda_driver", "runtime"),
+        ("hip_runtime", "runtime"),
+        ("gpu_user_annotation", None),
+        ("cuda_sync", None),
+        ("python_function", None),
+        ("kernels", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_what_an_event_is_follows_from_its_category(house, category, kind):
+    assert house.connection.execute("select macros.event_kind(?::varchar)", [category]).fetchone() == (kind,)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("ProfilerStep#0", True),
+        ("ProfilerStep#123456789012345678", True),
+        ("ProfilerStep#1234567890123456789", False),
+        ("ProfilerStep#", False),
+        ("ProfilerStep#-1", False),
+        ("ProfilerStep#1 ", False),
+        ("a ProfilerStep#1", False),
+        ("profilerstep#1", False),
+        ("", False),
+    ],
+)
+def test_a_step_marker_is_told_by_its_whole_name(house, name, expected):
+    assert house.connection.execute("select macros.is_step_marker(?::varchar)", [name]).fetchone() == (expected,)
