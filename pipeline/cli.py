@@ -142,8 +142,15 @@ def steps(
     debug: DebugOption = False,
 ) -> None:
     """List the steps of a run, or of all runs."""
-    columns = ("run_id", "step", "is_complete", "duration_ns", "duration_with_tail_ns", "device_activity_count",
-               "device_duration_ns")
+    columns = (
+        "run_id",
+        "step",
+        "is_complete",
+        "duration_ns",
+        "duration_with_tail_ns",
+        "device_activity_count",
+        "device_duration_ns",
+    )
     with _errors(debug):
         print_rows(api.table("step", run=run, warehouse=warehouse), columns, sys.stdout)
 

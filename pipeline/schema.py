@@ -11,24 +11,24 @@ import pyarrow as pa
 
 RAW_SCHEMA_VERSION = 1
 
-# Typed columns taken from an event's args: column -> (type, keys in order of preference, compared in lower case).
-# Names differ between PyTorch versions; everything else stays reachable as `args->>'key'`.
+# Typed columns taken from an event's args: column -> (type, spellings of the key in order of preference). Spellings
+# differ between PyTorch versions; everything else stays reachable as `args->>'key'`.
 EVENT_ARGUMENTS: dict[str, tuple[pa.DataType, tuple[str, ...]]] = {
     "correlation": (pa.int64(), ("correlation",)),
-    "external_id": (pa.int64(), ("external id",)),
-    "device": (pa.int64(), ("device", "device id")),
+    "external_id": (pa.int64(), ("External id", "external id", "External ID")),
+    "device": (pa.int64(), ("device", "Device Id")),
     "stream": (pa.int64(), ("stream",)),
-    "bytes": (pa.int64(), ("bytes",)),
-    "address": (pa.int64(), ("addr",)),
-    "device_type": (pa.int64(), ("device type",)),
-    "total_allocated": (pa.int64(), ("total allocated",)),
-    "total_reserved": (pa.int64(), ("total reserved",)),
-    "python_id": (pa.int64(), ("python id",)),
-    "python_parent_id": (pa.int64(), ("python parent id",)),
-    "sequence_number": (pa.int64(), ("sequence number",)),
-    "forward_thread": (pa.int64(), ("fwd thread id",)),
-    "input_shapes": (pa.string(), ("input dims",)),
-    "input_types": (pa.string(), ("input type",)),
+    "bytes": (pa.int64(), ("bytes", "Bytes")),
+    "address": (pa.int64(), ("Addr",)),
+    "device_type": (pa.int64(), ("Device Type",)),
+    "total_allocated": (pa.int64(), ("Total Allocated",)),
+    "total_reserved": (pa.int64(), ("Total Reserved",)),
+    "python_id": (pa.int64(), ("Python id",)),
+    "python_parent_id": (pa.int64(), ("Python parent id",)),
+    "sequence_number": (pa.int64(), ("Sequence number",)),
+    "forward_thread": (pa.int64(), ("Fwd thread id",)),
+    "input_shapes": (pa.string(), ("Input Dims",)),
+    "input_types": (pa.string(), ("Input type",)),
 }
 
 RAW_TABLES: dict[str, pa.Schema] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,10 +14,10 @@ from pipeline.errors import InputError
 from pipeline.extract import eventarray
 from pipeline.extract.bytestream import ByteStream
 from pipeline.extract.eventarray import EventArray
-from pipeline.extract.formats import kineto
 from pipeline.extract.jsontext import repair, value_spans
 from pipeline.extract.report import Report
 
+SCHEMA = pa.schema([("event", pa.string())])
 # Texts that look like the places where the array is cut, and that a careless cutter takes for structure.
 HOSTILE = st.sampled_from(
     ["},{", "} , {", "}]", '"', "\\", "]}", "[{", "\\u007d,{", "é模", "{", "}", ",", "traceEvents", "\n"]
@@ -31,9 +32,20 @@ event = st.fixed_dictionaries({"ph": st.just("X"), "name": text, "ts": st.intege
 envelope = st.dictionaries(st.text(max_size=4).filter(lambda key: key != "traceEvents"), value, max_size=3)
 
 
+def parse(body: bytes) -> pa.RecordBatch:
+    """Events as JSON text, one a row: what the standard library makes of a chunk that it accepts."""
+    try:
+        events = json.loads(b"[" + body + b"]")
+    except ValueError as error:
+        raise eventarray.InvalidChunk from error
+    return pa.RecordBatch.from_pydict(
+        {"event": [json.dumps(item) for item in events]}, schema=pa.schema([("event", pa.string())])
+    )
+
+
 def read(path: Path, report: Report | None = None) -> tuple[list[dict], EventArray]:
     array = EventArray(ByteStream(path), report or Report())
-    return [item for chunk in array.parse_with(kineto._parse, len) for item in chunk], array
+    return [json.loads(text) for batch in array.parse_with(parse) for text in batch.column("event").to_pylist()], array
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

@@ -60,13 +60,10 @@ def table(of, rows):
     """Rows as tuples of the columns behind the run ids."""
     names = [column.name for column in of.columns]
     types = [
-        pa.int64() if c.name in ("device_ordinal", "place") else TYPES.get(c.type, pa.string())
-        for c in of.columns
+        pa.int64() if c.name in ("device_ordinal", "place") else TYPES.get(c.type, pa.string()) for c in of.columns
     ]
     columns = zip(*[("base", "new", *row) for row in rows], strict=True) if rows else [[] for _ in names]
-    return ResultTable(
-        of, pa.table([pa.array(c, t) for c, t in zip(columns, types, strict=True)], names=names)
-    )
+    return ResultTable(of, pa.table([pa.array(c, t) for c, t in zip(columns, types, strict=True)], names=names))
 
 
 def kernels(*rows):
@@ -130,11 +127,7 @@ class Page(HTMLParser):
     @property
     def figures(self):
         types = self.kinds_of_scripts
-        return [
-            json.loads(text)
-            for kind, text in zip(types, self.scripts, strict=True)
-            if kind == "application/json"
-        ]
+        return [json.loads(text) for kind, text in zip(types, self.scripts, strict=True) if kind == "application/json"]
 
     @property
     def kinds_of_scripts(self):
@@ -175,10 +168,7 @@ def test_the_headline_is_a_sentence_with_the_part_that_did_it(render):
     page = render(headline(*PARTS))
     assert "Whole (whole run): 1.000 µs → 1.500 µs, ×1.500, 500 ns slower" in page.text
     assert "Largest part: Left, +600 ns (120% of the difference)" in page.text
-    assert (
-        "worse"
-        in dict(next(attrs for _, attrs in page.elements if "headline" in attrs.get("class", "")))["class"]
-    )
+    assert "worse" in dict(next(attrs for _, attrs in page.elements if "headline" in attrs.get("class", "")))["class"]
 
 
 @pytest.mark.parametrize(
@@ -198,9 +188,7 @@ def test_waterfall_goes_from_base_over_the_parts_to_the_comparison(render):
 
 
 def test_what_no_part_explains_is_a_bar(render):
-    (figure,) = render(
-        headline((0, "Whole", 0, 1000, 1500), (0, "Left", 1, 400, 500), (0, "Deep", 2, 9, 99))
-    ).figures
+    (figure,) = render(headline((0, "Whole", 0, 1000, 1500), (0, "Left", 1, 400, 500), (0, "Deep", 2, 9, 99))).figures
     (trace,) = figure["data"]
     assert trace["hovertext"][1:-1] == ["Left<br>+100 ns", "in no part<br>+400 ns"]
     assert sum(trace["y"][:-1]) == pytest.approx(trace["y"][-1])
@@ -229,17 +217,13 @@ def test_cells_have_units_and_exact_values_and_marks(render):
     ]
     titles = page.attributes("td", "title")
     assert titles[:2] == ["2000000 ns", "3.0"]
-    styles = [
-        attrs.get("class") for tag, attrs in page.elements if tag == "td" and "ns" in attrs.get("title", "")
-    ]
+    styles = [attrs.get("class") for tag, attrs in page.elements if tag == "td" and "ns" in attrs.get("title", "")]
     assert [style for style in styles if style] == ["worse3", "worse1", "better2"]
 
 
 def test_columns_stand_in_bands(render):
     page = render(kernels(("a", 1, 2)))
-    spans = [
-        (attrs["class"], attrs["colspan"]) for tag, attrs in page.elements if attrs.get("scope") == "colgroup"
-    ]
+    spans = [(attrs["class"], attrs["colspan"]) for tag, attrs in page.elements if attrs.get("scope") == "colgroup"]
     assert spans == [("diff", "2"), ("base", "2"), ("comparison", "2")]
     assert page.attributes("th", "aria-sort") == [
         "none",
@@ -267,9 +251,7 @@ def test_no_rows_and_sides_without_figures_are_said(render):
 
 def test_hostile_names_are_text_everywhere(render):
     rows = [(0, EVIL[0], 0, 1, 9), *((0, name, 1, 1, 2) for name in EVIL)]
-    page = render(
-        headline(*rows), kernels(*((name, 1, 2) for name in EVIL)), base=side(EVIL[0]), notes=(EVIL[1],)
-    )
+    page = render(headline(*rows), kernels(*((name, 1, 2) for name in EVIL)), base=side(EVIL[0]), notes=(EVIL[1],))
     assert page.kinds_of_scripts == ["application/json", "text/plain", None]
     assert [row[0] for row in page.rows[-len(EVIL) :]] == EVIL
     assert not page.attributes("img", "src")
@@ -287,9 +269,7 @@ def test_long_names_and_file_names_that_are_no_text_are_written(render):
 
 def test_nothing_is_fetched(render):
     page = render(headline(*PARTS), kernels(("http://example.com/x", 1, 2)))
-    addresses = [
-        v for _, attrs in page.elements for k, v in attrs.items() if k in ("src", "href", "srcset", "action")
-    ]
+    addresses = [v for _, attrs in page.elements for k, v in attrs.items() if k in ("src", "href", "srcset", "action")]
     assert {address[0] for address in addresses if address != "data:,"} == {"#"}
     (policy,) = [c for c in page.attributes("meta", "content") if c.startswith("default-src")]
     assert policy.startswith("default-src 'none'; script-src 'sha256-")

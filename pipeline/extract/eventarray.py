@@ -9,10 +9,13 @@ holds whole events. A chunk that does not parse is read again the careful way: b
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from concurrent.futures import Executor, Future
+from typing import Any
 
 import ijson
+import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.extract.bytestream import ByteStream
@@ -20,17 +23,19 @@ from pipeline.extract.jsontext import is_suspect, repair, value_spans
 from pipeline.extract.report import Report
 
 CHUNK_BYTES = 4 << 20
+CHUNKS_AHEAD = 4
 # Metadata before and behind the events is held as one piece each; real ones are a few kilobytes.
 ENVELOPE_LIMIT = 64 << 20
 # A single event larger than this is damage (an unclosed string swallows what follows), not data.
 EVENT_LIMIT = 64 << 20
 _WHITESPACE = b" \t\r\n"
+_SEPARATORS = _WHITESPACE + b","
 _EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
 _CUT = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*\{")
 _LAST = re.compile(rb"\}[ \t\r\n]*\](?=[ \t\r\n]*(?:[,}]|\Z))")
 _NEXT_EVENT = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|cat|name|pid|tid|ts|id|args|bp|s|dur)")')
 
-Parsed = TypeVar("Parsed")
+Parse = Callable[[bytes], pa.RecordBatch]
 
 
 class InvalidChunk(Exception):
@@ -51,27 +56,44 @@ class EventArray:
         self._ended = False
         self._event_index = 0
 
-    def parse_with(self, parse: Callable[[bytes], Parsed], count: Callable[[Parsed], int]) -> Iterator[Parsed]:
-        """Yield `parse(body)` for every chunk: `body` is `event, event, …` without brackets.
+    def parse_with(
+        self, reference: Parse, bulk: Parse | None = None, pool: Executor | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield a batch for every chunk, in order of the file.
 
-        `parse` raises InvalidChunk for anything but whole events; `count` tells how many it found.
+        Both parsers take `event, event, …` without brackets, and raise InvalidChunk for anything but whole events.
+        `bulk` reads whole chunks, ahead of the consumer where a `pool` is given; `reference` reads what it refuses.
         Raises InputError where the file holds no event array.
         """
         head = self._find_events()
-        while self._stands_at_event():
-            chunk = self._cut()
-            parsed = None
-            if chunk and not is_suspect(chunk):
-                parsed = _try(parse, chunk)
-            if parsed is not None:
-                self._buffer = self._buffer[len(chunk) :]
-                self._event_index += count(parsed)
-                yield parsed
-                continue
-            for part in self._careful(parse):
-                self._event_index += count(part)
-                yield part
+        for batch in self._batches(reference, bulk or reference, pool):
+            self._event_index += batch.num_rows
+            yield batch
         self._read_envelope(head)
+
+    def _batches(self, reference: Parse, bulk: Parse, pool: Executor | None) -> Iterator[pa.RecordBatch]:
+        pending: deque[tuple[bytes, Future[pa.RecordBatch]]] = deque()
+        while True:
+            while pool and len(pending) < CHUNKS_AHEAD and (chunk := self._cut_ahead()):
+                pending.append((chunk, pool.submit(bulk, chunk.lstrip(_SEPARATORS))))
+            if pending:
+                chunk, future = pending.popleft()
+                batch = None if is_suspect(chunk) else _try(future.result)
+                if batch is None:
+                    # A wrong cut makes the later ones wrong, too: stand at this chunk again.
+                    self._buffer = b"".join([chunk, *(later for later, _ in pending), self._buffer]).lstrip(_SEPARATORS)
+                    pending.clear()
+            elif self._stands_at_event():
+                chunk = self._cut()
+                batch = None if not chunk or is_suspect(chunk) else _try(bulk, chunk)
+                if batch is not None:
+                    self._buffer = self._buffer[len(chunk) :]
+            else:
+                return
+            if batch is None:
+                yield from self._careful(reference)
+            else:
+                yield batch
 
     # -- the envelope ----------------------------------------------------------------------------------
 
@@ -141,6 +163,17 @@ class EventArray:
         self._buffer = b"".join(parts)
         return have >= size
 
+    def _cut_ahead(self) -> bytes:
+        """Take a full chunk off the buffer, with the separators before it: nothing is lost where the cut was wrong.
+
+        Empty near the end of the file, where the array may end.
+        """
+        if not self._fill(CHUNK_BYTES) or self._buffer.lstrip(_SEPARATORS)[:1] == b"]":
+            return b""
+        end = self._last_match(_CUT)
+        chunk, self._buffer = self._buffer[: end + 1], self._buffer[end + 1 :]
+        return chunk
+
     def _cut(self) -> bytes:
         """Return a prefix of the buffer that looks like whole events; empty where there is no such place."""
         if self._fill(CHUNK_BYTES):
@@ -165,9 +198,9 @@ class EventArray:
         """Skip separators up to the next event; False where the array ends, with or without its bracket."""
         if self._ended:
             return False
-        self._buffer = self._buffer.lstrip(_WHITESPACE + b",")
+        self._buffer = self._buffer.lstrip(_SEPARATORS)
         while not self._buffer and self._fill(1):
-            self._buffer = self._buffer.lstrip(_WHITESPACE + b",")
+            self._buffer = self._buffer.lstrip(_SEPARATORS)
         if self._buffer[:1] == b"]":
             self._buffer = self._buffer[1:]
             self._ended = True
@@ -181,7 +214,7 @@ class EventArray:
 
     # -- the careful way -------------------------------------------------------------------------------
 
-    def _careful(self, parse: Callable[[bytes], Parsed]) -> Iterator[Parsed]:
+    def _careful(self, parse: Parse) -> Iterator[pa.RecordBatch]:
         """Read one stretch of events bracket by bracket, mending or dropping what does not parse."""
         spans = list(value_spans(self._buffer, 0))
         while not spans and len(self._buffer) < EVENT_LIMIT and not self._at_end_of_file:
@@ -195,7 +228,7 @@ class EventArray:
         self._buffer = self._buffer[end:]
         yield from self._parse_mended(texts, parse)
 
-    def _parse_mended(self, texts: list[bytes], parse: Callable[[bytes], Parsed]) -> Iterator[Parsed]:
+    def _parse_mended(self, texts: list[bytes], parse: Parse) -> Iterator[pa.RecordBatch]:
         mended = [repair(text) for text in texts]
         for offset, event in enumerate(mended):
             index = self._event_index + offset
@@ -235,9 +268,9 @@ class EventArray:
         )
 
 
-def _try(parse: Callable[[bytes], Parsed], body: bytes) -> Parsed | None:
+def _try(parse: Callable[..., pa.RecordBatch], *arguments: bytes) -> pa.RecordBatch | None:
     try:
-        return parse(body)
+        return parse(*arguments)
     except InvalidChunk:
         return None
 

@@ -14,7 +14,8 @@ _STRING = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
 # A string, an unfinished string, or a bracket outside of strings.
 _STRUCTURE = re.compile(_STRING + rb'|"|[{}\[\]]', re.DOTALL)
 _STRING_OR_WORD = re.compile(
-    r'("[^"\\]*(?:\\.[^"\\]*)*")|[-+]?\b(?:nan|inf|infinity)\b(?:\([a-z]+\))?', re.DOTALL | re.IGNORECASE
+    r'("[^"\\]*(?:\\.[^"\\]*)*")|(,)(?=\s*[}\]])|[-+]?\b(?:nan|inf|infinity)\b(?:\([a-z]+\))?',
+    re.DOTALL | re.IGNORECASE,
 )
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _UNTIDY = re.compile(r"[\x00-\x1f\ud800-\udfff]|\\")
@@ -67,7 +68,7 @@ def value_spans(buffer: bytes, start: int) -> Iterator[tuple[int, int]]:
 
 def repair(raw: bytes) -> Repaired:
     """Mend one JSON value: undecodable bytes and lone surrogates become U+FFFD, control characters and stray
-    backslashes are escaped, numbers that are not finite become null."""
+    backslashes are escaped, numbers that are not finite become null, a comma before a closing bracket goes."""
     text = raw.decode("utf-8", "replace")
     changed = "\ufffd" in text and "\ufffd".encode() not in raw
     non_finite = 0
@@ -75,6 +76,8 @@ def repair(raw: bytes) -> Repaired:
     def mend(match: re.Match[str]) -> str:
         nonlocal changed, non_finite
         string = match[1]
+        if match[2]:
+            return ""
         if string is None:
             non_finite += 1
             return "null"

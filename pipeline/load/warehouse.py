@@ -27,9 +27,11 @@ from pipeline.errors import WarehouseError
 from pipeline.load.partitions import put_in_place, remove
 from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
 
-
 # DuckDB's buffers while derived results are computed; what does not fit spills into the warehouse's tmp folder.
 DERIVE_MEMORY = "512MiB"
+# DuckDB answers an asof join by comparing every pair of rows where it estimates that one side is small. Its estimates
+# behind a materialised CTE are far too small.
+_SORTED_ASOF = "set asof_loop_join_threshold = 0"
 
 
 class Warehouse:
@@ -146,6 +148,7 @@ class Warehouse:
         }
         try:
             with contextlib.closing(duckdb.connect(config=config)) as connection:
+                connection.execute(_SORTED_ASOF)
                 install(connection, self.catalog, self._partitions([run_id]), compute=compute, comments=False)
         finally:
             remove([folder])
@@ -168,6 +171,7 @@ class Warehouse:
             connection.execute("use warehouse")
             connection.execute(f"set allowed_directories = [{quoted(str(self.folder))}]")
             connection.execute("set enable_external_access = false")
+            connection.execute(_SORTED_ASOF)
             connection.execute("set lock_configuration = true")
             yield connection
         finally:

@@ -60,9 +60,7 @@ def write_html(result: Comparison, path: Path) -> Path:
 def _page(result: Comparison, path: Path, limit: int) -> str:
     sections = [_section(table, path, limit) for table in result.tables.values()]
     script = (_TEMPLATES / "page.js").read_text(encoding="utf-8")
-    library = (
-        _plotly() if any(headline.figure for section in sections for headline in section.headlines) else None
-    )
+    library = _plotly() if any(headline.figure for section in sections for headline in section.headlines) else None
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -256,9 +254,7 @@ def _cell(row: dict[str, Any], column: Column, largest: int, *, is_tree: bool) -
         return _Cell(_clipped(text), None, style)
     if isinstance(value, str) or value is None:
         return _Cell(_clipped(text), None, "mark" if text and value is None else "")
-    unit = {"duration_ns": " ns", "timestamp_ns": " ns", "bytes": " B", "bandwidth": " B/s"}.get(
-        column.type, ""
-    )
+    unit = {"duration_ns": " ns", "timestamp_ns": " ns", "bytes": " B", "bandwidth": " B/s"}.get(column.type, "")
     return _Cell(text, f"{value}{unit}", _shade(column, value, largest))
 
 
@@ -287,11 +283,7 @@ def _remarks(table: ResultTable, path: Path, shown: int) -> Iterator[str]:
             yield f"Nothing was measured in the {side}: all figures are the other run's."
     if shown < count:
         workbook = path.with_suffix(".xlsx")
-        place = (
-            f"the workbook {workbook.name}"
-            if table.view.sheet and workbook.exists()
-            else table.view.qualified
-        )
+        place = f"the workbook {workbook.name}" if table.view.sheet and workbook.exists() else table.view.qualified
         yield f"{shown:,} of {count:,} rows, all rows in {place}. Sorting and filtering see the shown rows only."
 
 
@@ -337,9 +329,7 @@ def _subject(view: View, root: dict[str, Any], is_alone: bool) -> str:
     keys = [column for column in view.columns if column.name in view.grain and not units.prefix(column)]
     ids = [column for column in keys if column.type == "id"] if not is_alone else []
     owner = "".join(f"{units.label(column).removesuffix(' Ordinal')} {root[column.name]}: " for column in ids)
-    categories = [
-        str(root[column.name]) for column in view.columns if column.type == "category" and root[column.name]
-    ]
+    categories = [str(root[column.name]) for column in view.columns if column.type == "category" and root[column.name]]
     return owner + _name(view, root) + (f" ({', '.join(categories)})" if categories else "")
 
 
@@ -358,9 +348,7 @@ def _because(measure: units.Measure, parts: list[tuple[str, int]], diff: int) ->
     )
 
 
-def _waterfall(
-    measure: units.Measure, ends: tuple[int, int], parts: list[tuple[str, int]]
-) -> dict[str, Any] | None:
+def _waterfall(measure: units.Measure, ends: tuple[int, int], parts: list[tuple[str, int]]) -> dict[str, Any] | None:
     """Plotly's figure from the base over the parts' differences to the comparison; what no part holds is a bar too."""
     if measure.diff is None or measure.diff.type not in _CHART_UNITS:
         return None
@@ -402,6 +390,4 @@ def _axis(unit: str, lowest: float, highest: float) -> dict[str, Any]:
 
 def _chart_text(name: str) -> str:
     """A name for a chart, in short lines; plotly takes its own small set of tags, links among them, from text."""
-    return (
-        "<br>".join(html.escape(line, quote=False) for line in textwrap.wrap(_clipped(name)[:120], 13)) or " "
-    )
+    return "<br>".join(html.escape(line, quote=False) for line in textwrap.wrap(_clipped(name)[:120], 13)) or " "

@@ -76,7 +76,7 @@ def text(value: Any, column: Column, *, signed: bool = False) -> str:
         case "ratio":
             return f"×{value:,.3f}"
         case "share":
-            return f"{value:.1%}"
+            return f"{round(value, 3) + 0.0:.1%}"  # without the sign of a zero
         case "count" | "depth":
             return f"{sign}{value:,}"
         case "flag":

@@ -2,5 +2,5 @@
 ratio(base, comparison) as
     case
         when base <> 0 then comparison / base::double
-        when comparison = 0 then 1.0
+        when base = 0 and comparison = 0 then 1.0
     end

@@ -82,7 +82,7 @@ metric as (
     select
         * exclude (metric, metric_order, base_duration_ns, comparison_duration_ns),
         'E2E Time' as metric,
-        0 as metric_order,
+        '' as metric_order,
         sum(base_duration_ns)::bigint as base_duration_ns,
         sum(comparison_duration_ns)::bigint as comparison_duration_ns
     from matched
@@ -101,14 +101,14 @@ select
         else 'step'
     end as scope,
     metric,
-    case when metric_order = 0 then 0 else 1 end::integer as depth,
+    case when metric_order = '' then 0 else 1 end::integer as depth,
     metric_order,
     base_duration_ns,
     comparison_duration_ns,
     comparison_duration_ns - base_duration_ns as diff_duration_ns,
     macros.ratio(base_duration_ns, comparison_duration_ns) as ratio_duration_ns,
     (comparison_duration_ns - base_duration_ns) / nullif(
-        sum(comparison_duration_ns - base_duration_ns) filter (where metric_order > 0) over (
+        sum(comparison_duration_ns - base_duration_ns) filter (where metric_order > '') over (
             partition by base_run_id, base_step, comparison_run_id, comparison_step, device_ordinal
         ),
         0

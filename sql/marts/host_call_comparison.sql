@@ -60,9 +60,9 @@ select
     comparison.total_duration_ns as comparison_total_duration_ns,
     comparison.average_duration_ns as comparison_average_duration_ns,
     comparison.call_count as comparison_call_count,
-    coalesce(comparison.self_duration_ns, 0) - coalesce(base.self_duration_ns, 0) as diff_self_duration_ns,
-    coalesce(comparison.total_duration_ns, 0) - coalesce(base.total_duration_ns, 0) as diff_total_duration_ns,
-    coalesce(comparison.call_count, 0) - coalesce(base.call_count, 0) as diff_call_count,
+    macros.or_nothing(comparison.run_id, comparison.self_duration_ns) - macros.or_nothing(base.run_id, base.self_duration_ns) as diff_self_duration_ns,
+    macros.or_nothing(comparison.run_id, comparison.total_duration_ns) - macros.or_nothing(base.run_id, base.total_duration_ns) as diff_total_duration_ns,
+    macros.or_nothing(comparison.run_id, comparison.call_count) - macros.or_nothing(base.run_id, base.call_count) as diff_call_count,
     macros.ratio(base.self_duration_ns, comparison.self_duration_ns) as ratio_self_duration_ns,
     macros.ratio(base.total_duration_ns, comparison.total_duration_ns) as ratio_total_duration_ns
 from either

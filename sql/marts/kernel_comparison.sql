@@ -80,8 +80,8 @@ select
     comparison.max_duration_ns as comparison_max_duration_ns,
     comparison.min_duration_ns as comparison_min_duration_ns,
     comparison.call_count as comparison_call_count,
-    coalesce(comparison.total_duration_ns, 0) - coalesce(base.total_duration_ns, 0) as diff_total_duration_ns,
-    coalesce(comparison.call_count, 0) - coalesce(base.call_count, 0) as diff_call_count,
+    macros.or_nothing(comparison.run_id, comparison.total_duration_ns) - macros.or_nothing(base.run_id, base.total_duration_ns) as diff_total_duration_ns,
+    macros.or_nothing(comparison.run_id, comparison.call_count) - macros.or_nothing(base.run_id, base.call_count) as diff_call_count,
     macros.ratio(base.total_duration_ns, comparison.total_duration_ns) as ratio_total_duration_ns
 from either
 left join entry as base

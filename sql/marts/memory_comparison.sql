@@ -68,8 +68,8 @@ select
     comparison.allocation_count as comparison_allocation_count,
     comparison.max_allocation_bytes as comparison_max_allocation_bytes,
     comparison.held_duration_ns as comparison_held_duration_ns,
-    coalesce(comparison.allocated_bytes, 0) - coalesce(base.allocated_bytes, 0) as diff_allocated_bytes,
-    coalesce(comparison.allocation_count, 0) - coalesce(base.allocation_count, 0) as diff_allocation_count,
+    macros.or_nothing(comparison.run_id, comparison.allocated_bytes) - macros.or_nothing(base.run_id, base.allocated_bytes) as diff_allocated_bytes,
+    macros.or_nothing(comparison.run_id, comparison.allocation_count) - macros.or_nothing(base.run_id, base.allocation_count) as diff_allocation_count,
     comparison.held_duration_ns - base.held_duration_ns as diff_held_duration_ns,
     macros.ratio(base.allocated_bytes, comparison.allocated_bytes) as ratio_allocated_bytes
 from either

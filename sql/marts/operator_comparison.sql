@@ -56,10 +56,10 @@ select
     comparison.device_activity_count as comparison_device_activity_count,
     comparison.call_count as comparison_call_count,
     comparison.host_duration_ns as comparison_host_duration_ns,
-    coalesce(comparison.device_duration_ns, 0) - coalesce(base.device_duration_ns, 0) as diff_device_duration_ns,
-    coalesce(comparison.device_activity_count, 0) - coalesce(base.device_activity_count, 0) as diff_device_activity_count,
-    coalesce(comparison.call_count, 0) - coalesce(base.call_count, 0) as diff_call_count,
-    coalesce(comparison.host_duration_ns, 0) - coalesce(base.host_duration_ns, 0) as diff_host_duration_ns,
+    macros.or_nothing(comparison.run_id, comparison.device_duration_ns) - macros.or_nothing(base.run_id, base.device_duration_ns) as diff_device_duration_ns,
+    macros.or_nothing(comparison.run_id, comparison.device_activity_count) - macros.or_nothing(base.run_id, base.device_activity_count) as diff_device_activity_count,
+    macros.or_nothing(comparison.run_id, comparison.call_count) - macros.or_nothing(base.run_id, base.call_count) as diff_call_count,
+    macros.or_nothing(comparison.run_id, comparison.host_duration_ns) - macros.or_nothing(base.run_id, base.host_duration_ns) as diff_host_duration_ns,
     macros.ratio(base.device_duration_ns, comparison.device_duration_ns) as ratio_device_duration_ns
 from either
 left join marts.operator as base

@@ -18,7 +18,7 @@
 -- @column parent_metric name Metric that it is a part of
 -- @column depth depth Depth in the tree
 -- @column is_part flag Is it one of the parts that E2E Time is the sum of?
--- @column metric_order id Place in the tree
+-- @column metric_order id Place in the tree, as a path: the same for a metric in every run
 -- @column duration_ns duration_ns Time
 -- @column share_of_e2e share Part of E2E Time
 -- @column call_count count Activities that it stands for
@@ -106,7 +106,7 @@ metric as (
         kernel_class || coalesce(' (' || detail || ')', '') as metric,
         case when detail is null then 'Computing Time' else kernel_class end as parent_metric,
         case when detail is null then 2 else 3 end as depth,
-        '1' || kernel_class || coalesce(detail, '') as place,
+        '1 ' || kernel_class || coalesce(' ' || detail, '') as place,
         ns,
         n,
         total
@@ -128,7 +128,7 @@ select
     metric.parent_metric,
     metric.depth::integer as depth,
     metric.metric in ('Computing Time', 'Uncovered Communication Time', 'SDMA', 'Free') as is_part,
-    row_number() over (partition by metric.run_id, metric.step, metric.device order by metric.place) as metric_order,
+    metric.place as metric_order,
     metric.ns as duration_ns,
     metric.ns / nullif(device.e2e_ns, 0)::double as share_of_e2e,
     metric.n as call_count,

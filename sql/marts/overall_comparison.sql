@@ -1,6 +1,7 @@
 -- Overall metrics of two runs side by side: one row per pair of scopes, device and metric.
 --
--- Devices are matched by their place among the run's devices. The differences of the parts of a metric sum to its own.
+-- Devices are matched by their place among the run's devices. The differences of the parts of a metric sum to its own. A class
+-- of kernels that one side lacks counts as nothing there; where a side has no device activities at all, nothing is compared.
 --
 -- @title Overall metrics
 -- @sheet OverallMetrics
@@ -69,9 +70,18 @@ select
     comparison.share_of_e2e as comparison_share_of_e2e,
     comparison.call_count as comparison_call_count,
     comparison.total_duration_ns as comparison_total_duration_ns,
-    coalesce(comparison.duration_ns, 0) - coalesce(base.duration_ns, 0) as diff_duration_ns,
-    coalesce(comparison.call_count, 0) - coalesce(base.call_count, 0) as diff_call_count,
-    coalesce(comparison.total_duration_ns, 0) - coalesce(base.total_duration_ns, 0) as diff_total_duration_ns,
+    case
+        when count(base.duration_ns) over scope > 0 and count(comparison.duration_ns) over scope > 0
+            then macros.or_nothing(comparison.run_id, comparison.duration_ns) - macros.or_nothing(base.run_id, base.duration_ns)
+    end as diff_duration_ns,
+    case
+        when count(base.duration_ns) over scope > 0 and count(comparison.duration_ns) over scope > 0
+            then macros.or_nothing(comparison.run_id, comparison.call_count) - macros.or_nothing(base.run_id, base.call_count)
+    end as diff_call_count,
+    case
+        when count(base.duration_ns) over scope > 0 and count(comparison.duration_ns) over scope > 0
+            then macros.or_nothing(comparison.run_id, comparison.total_duration_ns) - macros.or_nothing(base.run_id, base.total_duration_ns)
+    end as diff_total_duration_ns,
     macros.ratio(base.duration_ns, comparison.duration_ns) as ratio_duration_ns
 from either
 left join marts.overall as base
@@ -90,3 +100,6 @@ left join marts.overall as comparison
         and either.metric is not distinct from comparison.metric
         and either.parent_metric is not distinct from comparison.parent_metric
         and either.depth is not distinct from comparison.depth
+window scope as (
+    partition by either.base_run_id, either.base_step, either.comparison_run_id, either.comparison_step
+)

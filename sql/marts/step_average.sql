@@ -17,16 +17,16 @@
 -- @column average_duration_ns duration_ns Average over complete steps, rounded to the nanosecond
 with
 measured as (
-    select run_id, step, null::bigint as device_ordinal, 'Step Length' as metric, 0 as metric_order, false as is_part, duration_ns
+    select run_id, step, null::bigint as device_ordinal, 'Step Length' as metric, '0' as metric_order, false as is_part, duration_ns
     from marts.step
     union all
-    select run_id, step, null, 'Step Length with Device Tail', 1, false, duration_with_tail_ns
+    select run_id, step, null, 'Step Length with Device Tail', '1', false, duration_with_tail_ns
     from marts.step
     union all
-    select run_id, step, null, 'Device Time', 2, false, device_duration_ns
+    select run_id, step, null, 'Device Time', '2', false, device_duration_ns
     from marts.step
     union all
-    select run_id, step, device_ordinal, metric, 2 + metric_order, is_part, duration_ns
+    select run_id, step, device_ordinal, metric, '3' || metric_order, is_part, duration_ns
     from marts.overall
     where step is not null and metric in ('E2E Time', 'Computing Time', 'Uncovered Communication Time', 'Free Time', 'SDMA', 'Free')
 )
@@ -35,7 +35,7 @@ select
     step.run_id,
     measured.device_ordinal,
     measured.metric,
-    max(measured.metric_order)::bigint as metric_order,
+    max(measured.metric_order) as metric_order,
     measured.is_part,
     max(total.step_count) as step_count,
     max(total.complete_step_count) as complete_step_count,

@@ -103,6 +103,17 @@ def test_correlation_ids_0_and_minus_1_mean_no_launch(none):
     assert house.one(SOURCE) == ("k", None, NO_LAUNCH, None)
 
 
+def test_staging_has_no_ids_that_mean_none():
+    ids = [(0, 0), (-1, -1), (None, None), (5, 6)]
+    house = views(
+        [launch("x", 10, 1, correlation=correlation, external_id=external) for correlation, external in ids],
+        [kernel("k", 20, 1, correlation=correlation, external_id=external) for correlation, external in ids],
+    )
+    for staged in ("staging.stg_host_call", "staging.stg_device_activity"):
+        found = house.rows(f"select correlation, external_id from {staged} order by event_index")
+        assert found == [(None, None), (None, None), (None, None), (5, 6)]
+
+
 def test_a_correlation_id_without_a_call_is_no_launch():
     house = views(launch("cudaLaunchKernel", 8, 4, correlation=1), kernel("k", 60, 5, correlation=2))
     assert house.one(SOURCE) == ("k", None, NO_LAUNCH, None)

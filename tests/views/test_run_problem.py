@@ -82,6 +82,7 @@ def test_every_stream_with_suspects_has_a_row_with_their_number_and_the_first():
     #                      ├ c ┤
     # stream 8   ├── d ───────┤
     #                ├ e ┤
+    # and the same on other devices: f, g
     house = views(
         kernel("a", 10, 20),
         kernel("b", 15, 20),
@@ -89,13 +90,15 @@ def test_every_stream_with_suspects_has_a_row_with_their_number_and_the_first():
         kernel("d", 10, 20, stream=8),
         kernel("e", 15, 5, stream=8),
         kernel("f", 10, 20, stream=7, device=1),
+        kernel("ff", 12, 20, stream=7, device=1),
         kernel("g", 10, 20, stream=None, tid="x", device=2),
         kernel("h", 15, 20, stream=None, tid="x", device=2),
     )
     assert house.rows("select kind, problem_count, event_index, detail from marts.problem order by 3") == [
         ("overlap", 2, 0, "on stream 7, the first is a"),
         ("overlap", 1, 3, "on stream 8, the first is d"),
-        ("overlap", 1, 6, "on stream unknown, the first is g"),
+        ("overlap", 1, 5, "on stream 7, the first is f"),
+        ("overlap", 1, 7, "on stream unknown, the first is g"),
     ]
 
 

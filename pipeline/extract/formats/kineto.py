@@ -6,15 +6,18 @@ The reference reader: ijson parses every event, and this module turns it into a 
 from __future__ import annotations
 
 import json
-import re
+import os
 from collections.abc import Callable, Iterator
-from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+from concurrent.futures import ThreadPoolExecutor
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 import ijson
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from pipeline.extract.bulk import bulk_reader
 from pipeline.extract.bytestream import ByteStream
 from pipeline.extract.eventarray import EventArray, InvalidChunk
 from pipeline.extract.report import Report
@@ -27,7 +30,6 @@ _ARGUMENT_OF_KEY = {
 }
 _INTEGER_ARGUMENTS = frozenset(column for column, (kind, _) in EVENT_ARGUMENTS.items() if kind == pa.int64())
 _INT64 = range(-(1 << 63), 1 << 63)
-_DIGITS = re.compile(r"[+-]?\d+")
 
 
 def detect(head: bytes) -> bool:
@@ -37,31 +39,42 @@ def detect(head: bytes) -> bool:
 
 
 def extract(
-    path: Path, report: Report, progress: Callable[[int], None] | None = None
+    path: Path, report: Report, progress: Callable[[int], None] | None = None, *, lane: str = "bulk"
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield (raw table, batch) of one trace file; `report` is complete at the end.
 
-    `progress` receives bytes read from disk. Raises InputError where the file is no trace.
+    `progress` receives bytes read from disk. `lane` is `bulk`, or `reference` for the reader that it is held against.
+    Raises InputError where the file is no trace.
     """
     stream = ByteStream(path, progress)
     events = EventArray(stream, report)
-    first = 0
-    for rows in events.parse_with(_parse, len):
-        yield "event", _batch(rows, first)
-        first += len(rows)
+    for batch in events.parse_with(reference) if lane == "reference" else _in_bulk(events):
+        yield "event", _numbered(batch, report.event_count)
+        report.event_count += batch.num_rows
     if stream.fault and "truncated" not in report.problems:
         report.problem("truncated", detail=stream.fault)
     if stream.trailing_bytes:
         report.problem("trailing_bytes", stream.trailing_bytes)
-    report.event_count = first
     report.source_bytes, report.content_hash = stream.size, stream.content_hash
     yield from _envelope(events.envelope, report)
+
+
+def _in_bulk(events: EventArray) -> Iterator[pa.RecordBatch]:
+    threads = os.cpu_count() or 1
+    with bulk_reader(threads) as bulk, ThreadPoolExecutor(threads) as pool:
+        yield from events.parse_with(reference, bulk.parse, pool)
+
+
+def _numbered(batch: pa.RecordBatch, first: int) -> pa.RecordBatch:
+    """The batch with its event indexes counted from `first`."""
+    place = batch.schema.get_field_index("event_index")
+    return batch.set_column(place, batch.schema.field(place), pc.add(batch.column(place), first))
 
 
 def nanoseconds(value: Any) -> int | None:
     """Convert decimal microseconds (number or text) to whole nanoseconds without passing through a float.
 
-    Digits below a nanosecond are rounded half to even. None for anything that is not a finite number.
+    Digits below a nanosecond are rounded, half away from zero. None for anything that is not a finite number.
     """
     if isinstance(value, str):
         try:
@@ -73,22 +86,21 @@ def nanoseconds(value: Any) -> int | None:
     if isinstance(value, int):
         result = value * 1000
     elif value.is_finite():
-        result = int((value * 1000).to_integral_value(ROUND_HALF_EVEN))
+        result = int((value * 1000).to_integral_value(ROUND_HALF_UP))
     else:
         return None
     return result if result in _INT64 else None
 
 
-def _parse(body: bytes) -> list[dict[str, Any]]:
+def reference(body: bytes) -> pa.RecordBatch:
+    """Rows of `raw.event` of an array body, `event_index` counted from 0. Raises InvalidChunk."""
     try:
-        return [event for event in ijson.items(b"[" + body + b"]", "item", use_float=False) if isinstance(event, dict)]
+        items = list(ijson.items(b"[" + body + b"]", "item", use_float=False))
     except ijson.JSONError as error:
         raise InvalidChunk from error
-
-
-def _batch(events: list[dict[str, Any]], first: int) -> pa.RecordBatch:
+    events = [event for event in items if isinstance(event, dict)]
     rows: dict[str, list[Any]] = {name: [None] * len(events) for name in _EVENT.names}
-    rows["event_index"] = list(range(first, first + len(events)))
+    rows["event_index"] = list(range(len(events)))
     for i, event in enumerate(events):
         rows["phase"][i] = _text(event.get("ph"))
         rows["category"][i] = _text(event.get("cat"))
@@ -112,7 +124,7 @@ def _arguments(args: dict[str, Any]) -> dict[str, Any]:
     """Typed columns of an event's args; of two spellings of one key the preferred one wins."""
     found: dict[str, tuple[int, Any]] = {}
     for key, value in args.items():
-        known = _ARGUMENT_OF_KEY.get(key.lower())
+        known = _ARGUMENT_OF_KEY.get(key)
         if known is None:
             continue
         column, rank = known
@@ -123,13 +135,17 @@ def _arguments(args: dict[str, Any]) -> dict[str, Any]:
 
 
 def _integer(value: Any) -> int | None:
-    if (isinstance(value, str) and _DIGITS.fullmatch(value.strip())) or (
-        isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value()
-    ):
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int):
+    """A number, or a text that is one, as an integer, rounded half away from zero; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | str | Decimal):
         return None
-    return value if value in _INT64 else None
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        return None
+    if not number.is_finite():
+        return None
+    integer = int(number.to_integral_value(ROUND_HALF_UP))
+    return integer if integer in _INT64 else None
 
 
 def _text(value: Any) -> str | None:
