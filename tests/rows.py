@@ -11,8 +11,10 @@ that it reads: the nested views are never bound as a whole, which would cost sec
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import re
+import weakref
 from collections.abc import Iterable
 from typing import Any
 
@@ -25,6 +27,7 @@ from pipeline.schema import RAW_TABLES
 
 Row = tuple[str, dict[str, Any]]
 _VIEW = re.compile(r"\b(?:staging|intermediate|marts)\.[a-z_]+")
+_NUMBERS = itertools.count()
 HOST = "4242"
 
 
@@ -161,14 +164,18 @@ class Views:
 
     def __init__(self, runs: dict[str, Iterable[Any]]) -> None:
         self.tables = raw_tables(runs)
-        self.connection = duckdb.connect(config={"threads": 1, "python_enable_replacements": "false"})
+        # A database of its own, attached to the one process-wide instance: starting another takes longer than a test.
+        self.connection = _instance().cursor()
+        name = f"house_{next(_NUMBERS)}"
+        self.connection.execute(f"attach ':memory:' as {name}; use {name}")
         for statement in _foundation():
             self.connection.execute(statement)
-        for name, table in self.tables.items():
+        for raw, table in self.tables.items():
             self.connection.register("batch", table)
-            self.connection.execute(f"create table raw.{name} as select * from batch")
+            self.connection.execute(f"create table raw.{raw} as select * from batch")
             self.connection.unregister("batch")
         self._there: set[str] = set()
+        weakref.finalize(self, _leave, self.connection, name)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Rows of a query as tuples."""
@@ -232,10 +239,24 @@ def catalog() -> Catalog:
 
 
 @functools.cache
+def _instance() -> duckdb.DuckDBPyConnection:
+    """The DuckDB of this process, with the seeds."""
+    connection = duckdb.connect(config={"threads": 1, "python_enable_replacements": "false"})
+    for seed in catalog().seeds.values():
+        connection.execute(f"create table {seed.name} as {_seed_values(seed)}")
+    return connection
+
+
+def _leave(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    connection.close()
+    _instance().execute(f"detach {name}")
+
+
+@functools.cache
 def _foundation() -> tuple[str, ...]:
     """Statements for all below the views: schemas, seeds and macros."""
     schemas = [f"create schema {schema}" for schema in ("raw", "seeds", "macros", "staging", "intermediate", "marts")]
-    seeds = [f"create table seeds.{seed.name} as {_seed_values(seed)}" for seed in catalog().seeds.values()]
+    seeds = [f"create table seeds.{name} as from memory.main.{name}" for name in catalog().seeds]
     macros = [f"create macro macros.{macro.signature} as ({macro.body})" for macro in catalog().macros_in_order()]
     return (*schemas, *seeds, *macros)
 

@@ -32,13 +32,13 @@ event = st.fixed_dictionaries({"ph": st.just("X"), "name": text, "ts": st.intege
 envelope = st.dictionaries(st.text(max_size=4).filter(lambda key: key != "traceEvents"), value, max_size=3)
 
 
-def parse(body: bytes) -> pa.RecordBatch:
+def parse(body: bytes) -> pa.Table:
     """Events as JSON text, one a row: what the standard library makes of a chunk that it accepts."""
     try:
         events = json.loads(b"[" + body + b"]")
     except ValueError as error:
         raise eventarray.InvalidChunk from error
-    return pa.RecordBatch.from_pydict(
+    return pa.Table.from_pydict(
         {"event": [json.dumps(item) for item in events]}, schema=pa.schema([("event", pa.string())])
     )
 

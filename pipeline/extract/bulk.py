@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,9 +25,10 @@ _MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108  (private files below a folder m
 # Microseconds with three decimals: the unscaled integer is nanoseconds, and 21 digits hold any int64 of them.
 _TIME = "decimal(21, 3)"
 _FIELDS = {"ph": "phase", "cat": "category", "name": "name", "pid": "pid", "tid": "tid", "id": "flow_id"}
-_KEYS = [(column, kind, key) for column, (kind, keys) in EVENT_ARGUMENTS.items() for key in keys]
-# yyjson accepts these where JSON has no numbers; the reference makes them null and counts them.
-_NON_FINITE = ("NaN", "Infinity")
+_PREFERRED = {column: keys[0] for column, (_, keys) in EVENT_ARGUMENTS.items()}
+# Other spellings of a key. They are looked for in a second pass over args that hold one of them, since a struct cannot
+# have two fields that differ in the case of letters alone.
+_OTHERS = [(column, key) for column, (_, keys) in EVENT_ARGUMENTS.items() for key in keys[1:]]
 
 
 class BulkReader:
@@ -38,7 +40,7 @@ class BulkReader:
         self._connection = duckdb.connect(config={"threads": threads, "python_enable_replacements": "false"})
         self._query = _query()
 
-    def parse(self, body: bytes) -> pa.RecordBatch:
+    def parse(self, body: bytes) -> pa.Table:
         """Rows of `raw.event` of an array body, `event_index` counted from 0. Raises InvalidChunk."""
         path = self._folder / f"{next(self._numbers)}.json"
         with path.open("wb") as file:
@@ -70,48 +72,52 @@ def bulk_reader(threads: int) -> Iterator[BulkReader]:
 
 
 def _query() -> str:
-    """The select over one chunk: args once as JSON, once as the list of the keys that have columns."""
+    """The select over one chunk: args as JSON text, and the keys that have columns as typed values."""
     types = ", ".join(f"{field}: 'varchar'" for field in _FIELDS) + f", ts: '{_TIME}', dur: '{_TIME}', args: 'json'"
-    paths = ", ".join(f"""'$."{key}"'""" for _, _, key in _KEYS)
+    struct = json.dumps({key: _sql_type(column) for column, key in _PREFERRED.items()})
+    other_keys = ", ".join(f"""'$."{key}"'""" for _, key in _OTHERS)
+    has_others = " or ".join(f"""contains(args, '"{key}":')""" for _, key in _OTHERS)
     return f"""
         select row_number() over () - 1 as event_index, {", ".join(f'"{a}" as {b}' for a, b in _FIELDS.items())},
-            ts as start_ns, dur as duration_ns, {", ".join(map(_argument, EVENT_ARGUMENTS))}, args
+            ts as start_ns, dur as duration_ns, {", ".join(map(_argument, EVENT_ARGUMENTS))}, args,
+            -- yyjson accepts these where JSON has no numbers; the reference makes them null and counts them.
+            contains(args, 'NaN') or contains(args, 'Infinity') as is_suspect
         from (
-            select *, case when json_type(args) = 'OBJECT' then json_extract_string(args, [{paths}]) end as found
+            select *,
+                json_transform(args, '{struct}') as found,
+                case when {has_others} then json_extract_string(args, [{other_keys}]) end as other
             from read_json($path, format = 'array', columns = {{{types}}}, maximum_object_size = $limit)
         )"""
 
 
 def _argument(column: str) -> str:
-    places = [place for place, (name, _, _) in enumerate(_KEYS, 1) if name == column]
-    is_text = EVENT_ARGUMENTS[column][0] == pa.string()
-    values = [f"found[{place}]" if is_text else f"try_cast(found[{place}] as bigint)" for place in places]
-    return f"coalesce({', '.join(values)}) as {column}" if len(values) > 1 else f"{values[0]} as {column}"
+    """A typed column: the preferred spelling of its key, else another."""
+    places = [place for place, (name, _) in enumerate(_OTHERS, 1) if name == column]
+    others = [f"try_cast(other[{place}] as {_sql_type(column)})" for place in places]
+    return f"""coalesce({", ".join([f'found."{_PREFERRED[column]}"', *others])}) as {column}"""
 
 
-def _finished(rows: pa.Table) -> pa.RecordBatch:
-    """The batch in the table's schema. Raises InvalidChunk where a value is not what the reference would give."""
-    columns = []
-    for field in _EVENT:
-        column = rows.column(field.name).combine_chunks()
-        if pa.types.is_decimal(column.type):
-            column = _unscaled(column)
-        columns.append(column.cast(field.type))
-    args = columns[_EVENT.get_field_index("args")]
-    if any(pc.any(pc.match_substring(args, word)).as_py() for word in _NON_FINITE):
+def _sql_type(column: str) -> str:
+    return "varchar" if EVENT_ARGUMENTS[column][0] == pa.string() else "bigint"
+
+
+def _finished(rows: pa.Table) -> pa.Table:
+    """The rows in the table's schema. Raises InvalidChunk where a value may not be what the reference would give."""
+    if pc.any(rows.column("is_suspect")).as_py():
         raise InvalidChunk
-    return pa.RecordBatch.from_arrays(columns, schema=_EVENT)
+    columns = [
+        pa.chunked_array([_unscaled(chunk) for chunk in column.chunks], pa.int64())
+        if pa.types.is_decimal(column.type)
+        else column.cast(field.type)
+        for field, column in ((field, rows.column(field.name)) for field in _EVENT)
+    ]
+    return pa.Table.from_arrays(columns, schema=_EVENT)
 
 
 def _unscaled(column: pa.Array) -> pa.Array:
-    """The integers of a decimal column without their scale: the low words, where the high ones only extend the sign."""
-    if isinstance(column, pa.ChunkedArray):
-        column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-    _, data = column.buffers()
-    start = column.offset
-    words = pa.Array.from_buffers(pa.int64(), 2 * (start + len(column)), [None, data])
-    pairs = pa.FixedSizeListArray.from_arrays(words, 2)[start:]
+    """The integers of a decimal column without their scale; NULL where they do not fit 64 bits."""
+    words = pa.Array.from_buffers(pa.int64(), 2 * (column.offset + len(column)), [None, column.buffers()[1]])
+    pairs = pa.FixedSizeListArray.from_arrays(words, 2)[column.offset :]
     low, high = pc.list_element(pairs, 0), pc.list_element(pairs, 1)
-    valid = column.is_valid()
-    fits = pc.equal(high, pc.if_else(pc.less(low, 0), -1, 0))
-    return pc.if_else(pc.and_(valid, fits), low, pa.scalar(None, pa.int64()))
+    extends_sign = pc.equal(high, pc.if_else(pc.less(low, 0), -1, 0))
+    return pc.if_else(pc.and_(column.is_valid(), extends_sign), low, pa.scalar(None, pa.int64()))

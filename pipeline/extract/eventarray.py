@@ -22,7 +22,7 @@ from pipeline.extract.bytestream import ByteStream
 from pipeline.extract.jsontext import is_suspect, repair, value_spans
 from pipeline.extract.report import Report
 
-CHUNK_BYTES = 4 << 20
+CHUNK_BYTES = 8 << 20
 CHUNKS_AHEAD = 4
 # Metadata before and behind the events is held as one piece each; real ones are a few kilobytes.
 ENVELOPE_LIMIT = 64 << 20
@@ -35,7 +35,7 @@ _CUT = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*\{")
 _LAST = re.compile(rb"\}[ \t\r\n]*\](?=[ \t\r\n]*(?:[,}]|\Z))")
 _NEXT_EVENT = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|cat|name|pid|tid|ts|id|args|bp|s|dur)")')
 
-Parse = Callable[[bytes], pa.RecordBatch]
+Parse = Callable[[bytes], pa.Table]
 
 
 class InvalidChunk(Exception):
@@ -58,8 +58,8 @@ class EventArray:
 
     def parse_with(
         self, reference: Parse, bulk: Parse | None = None, pool: Executor | None = None
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield a batch for every chunk, in order of the file.
+    ) -> Iterator[pa.Table]:
+        """Yield the rows of every chunk, in order of the file.
 
         Both parsers take `event, event, …` without brackets, and raise InvalidChunk for anything but whole events.
         `bulk` reads whole chunks, ahead of the consumer where a `pool` is given; `reference` reads what it refuses.
@@ -71,8 +71,8 @@ class EventArray:
             yield batch
         self._read_envelope(head)
 
-    def _batches(self, reference: Parse, bulk: Parse, pool: Executor | None) -> Iterator[pa.RecordBatch]:
-        pending: deque[tuple[bytes, Future[pa.RecordBatch]]] = deque()
+    def _batches(self, reference: Parse, bulk: Parse, pool: Executor | None) -> Iterator[pa.Table]:
+        pending: deque[tuple[bytes, Future[pa.Table]]] = deque()
         while True:
             while pool and len(pending) < CHUNKS_AHEAD and (chunk := self._cut_ahead()):
                 pending.append((chunk, pool.submit(bulk, chunk.lstrip(_SEPARATORS))))
@@ -214,7 +214,7 @@ class EventArray:
 
     # -- the careful way -------------------------------------------------------------------------------
 
-    def _careful(self, parse: Parse) -> Iterator[pa.RecordBatch]:
+    def _careful(self, parse: Parse) -> Iterator[pa.Table]:
         """Read one stretch of events bracket by bracket, mending or dropping what does not parse."""
         spans = list(value_spans(self._buffer, 0))
         while not spans and len(self._buffer) < EVENT_LIMIT and not self._at_end_of_file:
@@ -228,7 +228,7 @@ class EventArray:
         self._buffer = self._buffer[end:]
         yield from self._parse_mended(texts, parse)
 
-    def _parse_mended(self, texts: list[bytes], parse: Parse) -> Iterator[pa.RecordBatch]:
+    def _parse_mended(self, texts: list[bytes], parse: Parse) -> Iterator[pa.Table]:
         mended = [repair(text) for text in texts]
         for offset, event in enumerate(mended):
             index = self._event_index + offset
@@ -268,7 +268,7 @@ class EventArray:
         )
 
 
-def _try(parse: Callable[..., pa.RecordBatch], *arguments: bytes) -> pa.RecordBatch | None:
+def _try(parse: Callable[..., pa.Table], *arguments: bytes) -> pa.Table | None:
     try:
         return parse(*arguments)
     except InvalidChunk:

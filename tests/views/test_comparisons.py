@@ -328,7 +328,7 @@ def test_operators_compare_device_and_host_time_apart(house):
     assert found["aten::mm"] == (120, 0, 0, 0)
     assert found["aten::relu"] == (-50, -1, -1, -10)
     assert found["aten::gelu"] == (140, 2, 2, 20)
-    assert found["(no operator)"] == (0, 0, 0, 0)
+    assert found["(no operator)"] == (0, 0, None, None)  # on the host, nothing to measure on either side
 
 
 def test_overall_metrics_compare_by_the_place_of_the_device(house):

@@ -70,7 +70,7 @@ def test_a_step_has_the_operators_started_in_it_and_the_activities_launched_in_i
     )
     assert house.rows(f"select step, {COLUMNS} from marts.operator order by all") == [
         (1, "aten::mm", 1, 40, 1, 10),
-        (2, "aten::mm", None, None, 1, 20),
+        (2, "aten::mm", 0, 0, 1, 20),  # NULL would mean device time without an operator
         (None, "aten::mm", 1, 40, 2, 30),
     ]
 

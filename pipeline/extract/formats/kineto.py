@@ -48,9 +48,10 @@ def extract(
     """
     stream = ByteStream(path, progress)
     events = EventArray(stream, report)
-    for batch in events.parse_with(reference) if lane == "reference" else _in_bulk(events):
-        yield "event", _numbered(batch, report.event_count)
-        report.event_count += batch.num_rows
+    for rows in events.parse_with(reference) if lane == "reference" else _in_bulk(events):
+        for batch in _numbered(rows, report.event_count).to_batches():
+            yield "event", batch
+        report.event_count += rows.num_rows
     if stream.fault and "truncated" not in report.problems:
         report.problem("truncated", detail=stream.fault)
     if stream.trailing_bytes:
@@ -59,16 +60,16 @@ def extract(
     yield from _envelope(events.envelope, report)
 
 
-def _in_bulk(events: EventArray) -> Iterator[pa.RecordBatch]:
+def _in_bulk(events: EventArray) -> Iterator[pa.Table]:
     threads = os.cpu_count() or 1
     with bulk_reader(threads) as bulk, ThreadPoolExecutor(threads) as pool:
         yield from events.parse_with(reference, bulk.parse, pool)
 
 
-def _numbered(batch: pa.RecordBatch, first: int) -> pa.RecordBatch:
-    """The batch with its event indexes counted from `first`."""
-    place = batch.schema.get_field_index("event_index")
-    return batch.set_column(place, batch.schema.field(place), pc.add(batch.column(place), first))
+def _numbered(rows: pa.Table, first: int) -> pa.Table:
+    """The rows with their event indexes counted from `first`."""
+    place = _EVENT.get_field_index("event_index")
+    return rows.set_column(place, _EVENT.field(place), pc.add(rows.column(place), first))
 
 
 def nanoseconds(value: Any) -> int | None:
@@ -92,7 +93,7 @@ def nanoseconds(value: Any) -> int | None:
     return result if result in _INT64 else None
 
 
-def reference(body: bytes) -> pa.RecordBatch:
+def reference(body: bytes) -> pa.Table:
     """Rows of `raw.event` of an array body, `event_index` counted from 0. Raises InvalidChunk."""
     try:
         items = list(ijson.items(b"[" + body + b"]", "item", use_float=False))
@@ -117,7 +118,7 @@ def reference(body: bytes) -> pa.RecordBatch:
         if isinstance(args, dict):
             for column, value in _arguments(args).items():
                 rows[column][i] = value
-    return pa.RecordBatch.from_pydict(rows, schema=_EVENT)
+    return pa.Table.from_pydict(rows, schema=_EVENT)
 
 
 def _arguments(args: dict[str, Any]) -> dict[str, Any]:
