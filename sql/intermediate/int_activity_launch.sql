@@ -1,9 +1,10 @@
--- Where device activities were launched from: one row per device activity with a usable time.
+-- Where device activities were launched from: one row per device activity.
 --
 -- The launch is the runtime call with the activity's correlation id; one graph launch has many activities. The launching
 -- operator is the innermost one open at the launch, the top operator the outermost. External ids are another id space:
 -- they name an operator only where the launch does not. The step is the launch's; without a launch, the one whose
--- copy on the device track covers the activity's start.
+-- copy on the device's track covers the activity's start. The backward pass is told by the names of the operators, by the
+-- thread of the forward operator, or by the end of a fwdbwd flow at the start of the top operator.
 --
 -- @title Launches of device activities
 -- @grain run_id, event_index
@@ -54,6 +55,7 @@ linked as (
         activity.run_id,
         activity.event_index,
         activity.start_ns,
+        activity.device,
         launch.call as launch,
         coalesce(launch.call.operator_index, named_operator.call.operator_index) as operator_index,
         coalesce(launch.call.top_operator_index, named_operator.call.top_operator_index) as top_operator_index
@@ -62,13 +64,19 @@ linked as (
         on activity.run_id = launch.run_id and activity.correlation = launch.correlation
     left join named_operator
         on activity.run_id = named_operator.run_id and activity.external_id = named_operator.external_id
-    where activity.end_ns is not null
 ),
 
 device_marker as (
-    select run_id, step, device_start_ns, device_end_ns
-    from intermediate.int_step
-    where device_start_ns is not null
+    select run_id, device, step, min(start_ns) as start_ns, max(start_ns + duration_ns) as end_ns
+    from staging.stg_step_marker
+    where on_device and step is not null
+    group by run_id, device, step
+),
+
+backward_start as (
+    select distinct run_id, pid, tid, time_ns
+    from staging.stg_forward_backward
+    where is_backward
 )
 
 select
@@ -86,12 +94,17 @@ select
     end as top_operator_name,
     operator.input_shapes,
     coalesce(
-        operator.call_name ilike '%backward%' or top_operator.call_name ilike '%backward%' or operator.forward_thread > 0,
+        operator.call_name ilike '%backward%'
+        or top_operator.call_name ilike '%backward%'
+        or top_operator.call_name ilike '%torch::autograd::%'
+        or top_operator.call_name ilike 'autograd::engine::%'
+        or operator.forward_thread > 0
+        or backward_start.time_ns is not null,
         false
     ) as is_backward,
     case
         when linked.launch is not null then linked.launch.step
-        when linked.start_ns < device_marker.device_end_ns then device_marker.step
+        when linked.start_ns < device_marker.end_ns then device_marker.step
     end as step
 from linked
 left join intermediate.int_host_call as operator
@@ -99,4 +112,13 @@ left join intermediate.int_host_call as operator
 left join intermediate.int_host_call as top_operator
     on linked.run_id = top_operator.run_id and linked.top_operator_index = top_operator.event_index
 asof left join device_marker
-    on linked.run_id = device_marker.run_id and linked.start_ns >= device_marker.device_start_ns
+    on
+        linked.run_id = device_marker.run_id
+        and linked.device is not distinct from device_marker.device
+        and linked.start_ns >= device_marker.start_ns
+left join backward_start
+    on
+        top_operator.run_id = backward_start.run_id
+        and top_operator.pid = backward_start.pid
+        and top_operator.tid = backward_start.tid
+        and top_operator.start_ns = backward_start.time_ns

@@ -2,7 +2,7 @@
 --
 -- Events of one address follow one another in time. An allocation is released by the next event of its address where that is
 -- a free; where it is another allocation, the block was allocated twice. A free that follows no allocation is unmatched:
--- its block was allocated before the recording. The operator is the innermost one open on the thread.
+-- its block was allocated before the recording. Events without an address pair with nothing. The operator is the innermost one open on the thread.
 --
 -- @title Allocations
 -- @grain run_id, event_index
@@ -24,9 +24,9 @@ with
 event as (
     select
         *,
-        lead(bytes) over by_address as next_bytes,
-        lead(time_ns) over by_address as next_time_ns,
-        lag(bytes) over by_address as previous_bytes
+        case when address is not null then lead(bytes) over by_address end as next_bytes,
+        case when address is not null then lead(time_ns) over by_address end as next_time_ns,
+        case when address is not null then lag(bytes) over by_address end as previous_bytes
     from staging.stg_memory_event
     window by_address as (partition by run_id, pid, device, address order by time_ns, event_index)
 ),
@@ -47,7 +47,7 @@ select
     coalesce(operator.call_name, '(no operator)') as operator_name,
     case when event.bytes > 0 and event.next_bytes < 0 then event.next_time_ns - event.time_ns end as held_ns,
     event.bytes > 0 and coalesce(event.next_bytes > 0, false) as is_allocated_twice,
-    event.bytes < 0 and coalesce(event.previous_bytes < 0, true) as is_unmatched_free,
+    event.bytes < 0 and event.address is not null and coalesce(event.previous_bytes < 0, true) as is_unmatched_free,
     event.total_allocated_bytes,
     event.total_reserved_bytes
 from event

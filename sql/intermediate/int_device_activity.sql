@@ -60,7 +60,7 @@ classified as (
         judged.*,
         launch.* exclude (run_id, event_index),
         class.* exclude (run_id, kernel_name, operator_name),
-        judged.activity_kind = 'kernel' and json_exists(judged.args, '$."Collective name"') as has_collective
+        coalesce(judged.activity_kind = 'kernel' and json_exists(judged.args, '$."Collective name"'), false) as has_collective
     from judged
     left join intermediate.int_activity_launch as launch
         on judged.run_id = launch.run_id and judged.event_index = launch.event_index

@@ -2,11 +2,11 @@
 --
 -- Runs of one label are ranks of one execution. A collective is matched by process group and sequence, never by time; times
 -- are put on one clock with the base time of each trace. Waiting is from a rank's start to the last rank's start; the
--- transfer is from there to the rank's own end. Only collectives that at least two ranks recorded have rows.
+-- transfer is from there to the rank's own end, NULL where the rank had ended before (its clock is off). Only collectives that at least two ranks recorded have rows.
 --
 -- @title Collectives across ranks
--- @grain label, process_group, sequence, run_id
--- @order label, process_group, sequence, rank
+-- @grain label, process_group, sequence, collective_name, run_id
+-- @order label, process_group, sequence, collective_name, rank
 -- @column run_id id Run
 -- @column label name Label of the execution
 -- @column rank id Rank
@@ -54,7 +54,7 @@ select
     duration_ns,
     last_start_ns - first_start_ns as start_skew_ns,
     last_start_ns - absolute_start_ns as wait_ns,
-    absolute_end_ns - last_start_ns as transfer_ns,
+    case when absolute_end_ns >= last_start_ns then absolute_end_ns - last_start_ns end as transfer_ns,
     last_start_ns = absolute_start_ns as is_last_to_arrive,
     algorithm_bytes,
     macros.bandwidth(algorithm_bytes, absolute_end_ns - last_start_ns) as algorithm_bandwidth

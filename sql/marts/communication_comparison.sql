@@ -80,7 +80,7 @@ select
     comparison.output_bytes as comparison_output_bytes,
     macros.or_nothing(comparison.run_id, comparison.total_duration_ns) - macros.or_nothing(base.run_id, base.total_duration_ns) as diff_total_duration_ns,
     macros.or_nothing(comparison.run_id, comparison.call_count) - macros.or_nothing(base.run_id, base.call_count) as diff_call_count,
-    comparison.output_bytes - base.output_bytes as diff_output_bytes,
+    macros.or_nothing(comparison.run_id, comparison.output_bytes) - macros.or_nothing(base.run_id, base.output_bytes) as diff_output_bytes,
     macros.ratio(base.total_duration_ns, comparison.total_duration_ns) as ratio_total_duration_ns
 from either
 left join entry as base

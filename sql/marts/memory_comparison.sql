@@ -70,7 +70,7 @@ select
     comparison.held_duration_ns as comparison_held_duration_ns,
     macros.or_nothing(comparison.run_id, comparison.allocated_bytes) - macros.or_nothing(base.run_id, base.allocated_bytes) as diff_allocated_bytes,
     macros.or_nothing(comparison.run_id, comparison.allocation_count) - macros.or_nothing(base.run_id, base.allocation_count) as diff_allocation_count,
-    comparison.held_duration_ns - base.held_duration_ns as diff_held_duration_ns,
+    macros.or_nothing(comparison.run_id, comparison.held_duration_ns) - macros.or_nothing(base.run_id, base.held_duration_ns) as diff_held_duration_ns,
     macros.ratio(base.allocated_bytes, comparison.allocated_bytes) as ratio_allocated_bytes
 from either
 left join entry as base

@@ -46,12 +46,14 @@ select
     name.run_id,
     name.step,
     name.operator_name,
-    host.call_count,
-    host.host_duration_ns,
+    coalesce(host.call_count, case when known.operator_name is not null then 0 end) as call_count,
+    coalesce(host.host_duration_ns, case when known.operator_name is not null then 0 end) as host_duration_ns,
     case when size.device_activity_count > 0 then coalesce(device.device_activity_count, 0) end as device_activity_count,
     case when size.device_activity_count > 0 then coalesce(device.device_duration_ns, 0) end as device_duration_ns
 from name
 left join intermediate.int_run_size as size on name.run_id = size.run_id
+left join host as known
+    on name.run_id = known.run_id and known.step is null and name.operator_name = known.operator_name
 left join host
     on
         name.run_id = host.run_id

@@ -7,6 +7,7 @@
 -- @column event_index id Place of the event in the file
 -- @column step id Number of the step
 -- @column on_device flag Is it the copy on a device track (gpu_user_annotation)?
+-- @column device id Device of the copy
 -- @column start_ns timestamp_ns Start
 -- @column duration_ns duration_ns Duration
 select
@@ -14,6 +15,7 @@ select
     event_index,
     try_cast(regexp_extract(name, '[0-9]+') as bigint) as step,
     lower(category) = 'gpu_user_annotation' as on_device,
+    case when lower(category) = 'gpu_user_annotation' then coalesce(device, try_cast(pid as bigint)) end as device,
     start_ns,
     duration_ns
 from raw.event

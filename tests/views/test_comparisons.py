@@ -373,22 +373,19 @@ def test_the_tree_of_overall_metrics_stays_a_tree_where_the_runs_have_other_clas
         assert (path[depth - 1] if depth else None) == parent, f"{metric} stands under {path[depth - 1]}"
 
 
-def test_what_one_run_did_not_measure_has_no_difference():
-    # v1 recorded the host alone. Its device times are unknown, and so is any difference from them.
-    house = views(v1=[op("aten::mm", 0, 10)], v2=run(1, 200))
-    found = house.pairs(
-        f"select metric, base_duration_ns, diff_duration_ns from marts.headline_comparison where {WHOLE}"
-    )
-    assert found["E2E Time"] == (None, None)
-    found = house.pairs(
-        f"select metric, base_duration_ns, diff_duration_ns from marts.overall_comparison where {WHOLE}"
-    )
-    assert found["E2E Time"] == (None, None)
-    found = house.pairs(
-        "select operator_name, base_device_duration_ns, diff_device_duration_ns"
-        f" from marts.operator_comparison where {WHOLE}"
-    )
-    assert found["aten::mm"] == (None, None)
+@pytest.mark.parametrize("unmeasured", ["v1", "v2"])
+def test_what_one_run_did_not_measure_has_no_difference(unmeasured):
+    # One run recorded the host alone. Its device times are unknown, and so is any difference from them.
+    runs = {"v1": run(1, 200), "v2": run(1, 200)} | {unmeasured: [op("aten::mm", 0, 10)]}
+    house = views(**runs)
+    side = "base" if unmeasured == "v1" else "comparison"
+    for view, name, value in (
+        ("headline_comparison", "metric", "duration_ns"),
+        ("overall_comparison", "metric", "duration_ns"),
+        ("operator_comparison", "operator_name", "device_duration_ns"),
+    ):
+        sql = f"select {name}, {side}_{value}, diff_{value}, ratio_{value} from marts.{view} where {WHOLE}"
+        assert house.pairs(sql)["aten::mm" if name == "operator_name" else "E2E Time"] == (None, None, None), view
 
 
 # -- the headline ------------------------------------------------------------------------------------------------

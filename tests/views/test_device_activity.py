@@ -325,17 +325,41 @@ def test_a_step_is_one_row_from_its_markers_on_host_and_device():
         event("python_function", "ProfilerStep#6", 0, 1),
         step(7, 80, None),
     )
-    assert house.rows(
-        "select step, start_ns, end_ns, device_start_ns, device_end_ns from intermediate.int_step order by step"
-    ) == [(3, 10, 52, 20, 120), (4, None, None, 200, 210), (5, 70, 75, None, None)]
-    markers = "select event_index, step, on_device, start_ns, duration_ns from staging.stg_step_marker order by 1"
-    assert house.rows(markers) == [
-        (0, 3, False, 10, 30),
-        (1, 3, False, 12, 40),
-        (2, 3, True, 20, 100),
-        (3, 4, True, 200, 10),
-        (4, 5, False, 70, 5),
+    assert house.rows("select step, start_ns, end_ns from intermediate.int_step order by step") == [
+        (3, 10, 52),
+        (4, None, None),
+        (5, 70, 75),
     ]
+    markers = (
+        "select event_index, step, on_device, device, start_ns, duration_ns from staging.stg_step_marker order by 1"
+    )
+    assert house.rows(markers) == [
+        (0, 3, False, None, 10, 30),
+        (1, 3, False, None, 12, 40),
+        (2, 3, True, 0, 20, 100),
+        (3, 4, True, 0, 200, 10),
+        (4, 5, False, None, 70, 5),
+    ]
+
+
+def test_the_end_of_a_forward_backward_flow_tells_the_backward_pass():
+    """
+    thread 2   |-- my_op_grad --|      no "backward" in its name, but a fwdbwd flow ends at its start
+                 launch → gemm
+    """
+    house = views(
+        op("my_op", 0, 10),
+        event("fwdbwd", "fwdbwd", 0, None, phase="s", flow_id="7"),
+        op("my_op_grad", 100, 10, tid=2),
+        event("fwdbwd", "fwdbwd", 100, None, phase="f", flow_id="7", tid="2"),
+        launch("cudaLaunchKernel", 102, 2, correlation=1, tid=2),
+        kernel("gemm", 110, 5, correlation=1),
+    )
+    assert house.rows("select flow_id, is_backward, tid, time_ns from staging.stg_forward_backward order by 4") == [
+        ("7", False, "1", 0),
+        ("7", True, "2", 100),
+    ]
+    assert house.one("select is_backward from intermediate.int_device_activity") == (True,)
 
 
 # -- quarantine ------------------------------------------------------------------------------------------

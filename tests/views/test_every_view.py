@@ -72,6 +72,8 @@ def busy(rank, *, slower=0, cut=False):
             memory(-512, at=at + 5_000, address=number, allocated=256, reserved=4096),
             memory(-512, at=at + 5_001, address=100 + number, allocated=0, reserved=4096),
             event("python_function", "nn.Module: Linear_0", at, 100),
+            event("fwdbwd", "fwdbwd", at + 20, None, phase="s", flow_id=str(number)),
+            event("fwdbwd", "fwdbwd", at + 20, None, phase="f", flow_id=str(number), tid="2"),
         ]
         if not (cut and number == 3):
             events.append(kernel("gemm", at + 3_600, 100, correlation=at + 6))

@@ -32,9 +32,9 @@ BY_NAME = [
     ("cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x128", "Flash Attention", "Cube"),
     ("void vllm::paged_attention_v1_kernel<unsigned short, 128, 16>(…)", "Paged Attention", None),
     # NVIDIA: convolutions
-    ("void implicit_convolve_sgemm<float, float, 1024, 5, 5, 3>(…)", "Conv", "Cube"),
+    ("void implicit_convolve_sgemm<float, float, 1024, 5, 5, 3>(…)", "Conv", "Vector"),
     ("void cudnn::cnn::conv2d_grouped_direct_kernel<false, true>(…)", "Conv", "Cube"),
-    ("void cudnn::winograd_nonfused::winogradForwardData4x4<float, float>(…)", "Conv", "Cube"),
+    ("void cudnn::winograd_nonfused::winogradForwardData4x4<float, float>(…)", "Conv", "Vector"),
     ("_ZN19cutlass_cudnn_train6KernelINS_4conv6kernel23ImplicitGemmConvolution…", "Conv", "Cube"),
     ("sm80_xmma_fprop_implicit_gemm_indexed_tf32f32_nhwckrsc_nchw_execute_kernel_cudnn_infer", "Conv", "Cube"),
     ("sm80_xmma_wgrad_implicit_gemm_indexed_tf32f32_nhwckrsc_nhwc_execute_kernel_cudnn_train", "Conv", "Cube"),
@@ -50,7 +50,7 @@ BY_NAME = [
     ("triton_red_fused_native_layer_norm_1", "Vector", "No Trans"),
     ("triton_poi_fused_permute_2", "Vector", "Trans"),
     ("void fbgemm_gpu::permute_2D_lengths_kernel<int>(int, int, int const*)", "Vector", "Trans"),
-    ("void fbgemm_gpu::bounds_check_indices_kernel<long>(…)", "Other", None),
+    ("void fbgemm_gpu::bounds_check_indices_kernel<long>(…)", "Vector", "No Trans"),
     ("my_own_kernel", "Other", None),
     ("", "Other", None),
     # NVIDIA: communication
@@ -120,7 +120,7 @@ BY_OPERATOR = [
     ("aten::upsample_linear1d", "void at::native::upsample_linear1d_out_frame<…>", "Vector", "No Trans"),
     ("aten::_convert_indices_from_csr_to_coo", "void at::native::convert_kernel<…>", "Vector", "No Trans"),
     ("fbgemm::permute_2D_sparse_data", "void fbgemm_gpu::permute_2D_lengths_kernel<int>", "Vector", "Trans"),
-    ("fbgemm::bounds_check_indices", "void fbgemm_gpu::bounds_check_indices_kernel<long>", "Other", None),
+    ("fbgemm::bounds_check_indices", "void fbgemm_gpu::bounds_check_indices_kernel<long>", "Vector", "No Trans"),
     # Communication and copies are told by the kernel alone.
     ("aten::mm", "ncclDevKernel_AllReduce", "Communication", None),
     ("aten::mm", "__amd_rocclr_copyBuffer", "Copy", None),

@@ -155,7 +155,7 @@ def test_collectives_and_copies_take_no_time_from_a_class():
 
 def test_convolutions_and_flash_attention_are_split_by_direction_and_unit():
     events = [
-        launched("aten::convolution", "implicit_convolve_sgemm", 0, 10, 1),
+        launched("aten::convolution", "conv_fprop_kernel", 0, 10, 1),
         launched("aten::convolution_backward", "conv_dgrad_kernel", 10, 10, 2),
         launched("aten::convolution", "elementwise_kernel", 20, 10, 3),
         launched("aten::_flash_attention_backward", "flash_bwd_kernel", 30, 10, 4),

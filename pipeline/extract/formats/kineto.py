@@ -137,7 +137,7 @@ def _arguments(args: dict[str, Any]) -> dict[str, Any]:
 
 def _integer(value: Any) -> int | None:
     """A number, or a text that is one, as an integer, rounded half away from zero; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | str | Decimal):
+    if not isinstance(value, int | str | Decimal):
         return None
     try:
         number = Decimal(value)
