@@ -9,6 +9,7 @@
 -- @title Launches of device activities
 -- @grain run_id, event_index
 -- @order run_id, event_index
+-- @materialized
 -- @column run_id id Run that the activity belongs to
 -- @column event_index id Place of the activity in the file
 -- @column launch_index id Runtime call that launched it
@@ -40,30 +41,39 @@ launch as (
     group by run_id, correlation
 ),
 
+launched as (
+    select
+        activity.run_id,
+        activity.event_index,
+        activity.start_ns,
+        activity.device,
+        activity.external_id,
+        launch.call as launch
+    from staging.stg_device_activity as activity
+    left join launch
+        on activity.run_id = launch.run_id and activity.correlation = launch.correlation
+),
+
 named_operator as (
     select
         run_id,
         external_id,
         min_by({'operator_index': operator_index, 'top_operator_index': top_operator_index}, event_index) as call
     from intermediate.int_host_call
-    where call_kind = 'operator' and external_id is not null
+    where
+        call_kind = 'operator'
+        and (run_id, external_id) in (select (run_id, external_id) from launched where launch.operator_index is null)
     group by run_id, external_id
 ),
 
 linked as (
     select
-        activity.run_id,
-        activity.event_index,
-        activity.start_ns,
-        activity.device,
-        launch.call as launch,
-        coalesce(launch.call.operator_index, named_operator.call.operator_index) as operator_index,
-        coalesce(launch.call.top_operator_index, named_operator.call.top_operator_index) as top_operator_index
-    from staging.stg_device_activity as activity
-    left join launch
-        on activity.run_id = launch.run_id and activity.correlation = launch.correlation
+        launched.*,
+        coalesce(launched.launch.operator_index, named_operator.call.operator_index) as operator_index,
+        coalesce(launched.launch.top_operator_index, named_operator.call.top_operator_index) as top_operator_index
+    from launched
     left join named_operator
-        on activity.run_id = named_operator.run_id and activity.external_id = named_operator.external_id
+        on launched.run_id = named_operator.run_id and launched.external_id = named_operator.external_id
 ),
 
 device_marker as (

@@ -13,6 +13,7 @@
 -- @column run_id id Run that the call belongs to
 -- @column event_index id Place of the call in the file
 -- @column parent_index id Innermost call around it, NULL at the root
+-- @column parent_end_ns timestamp_ns End of that call
 -- @column operator_index id Innermost operator open at its start: itself, for an operator
 -- @column top_operator_index id Outermost operator open at its start: itself, for an operator without one
 with recursive
@@ -32,6 +33,7 @@ nested as materialized (
         call.root,
         call.event_index,
         parent.event_index as parent_index,
+        parent.end_ns as parent_end_ns,
         case when call.is_operator then call.event_index else operator.event_index end as operator_index,
         top_operator.event_index as top_operator_index,
         coalesce(call.end_ns > parent.end_ns, false) as is_outliving
@@ -73,6 +75,7 @@ peeled as (
         {'position': call.root, 'event_index': null::bigint, 'end_ns': null::bigint, 'is_operator': false} as head,
         false as is_head,
         null::bigint as parent_index,
+        null::bigint as parent_end_ns,
         null::bigint as operator_index,
         null::bigint as top_operator_index
     from call
@@ -95,6 +98,7 @@ peeled as (
         ) over (partition by run_id, thread, head.position order by position) as head,
         is_first as is_head,
         head.event_index as parent_index,
+        head.end_ns as parent_end_ns,
         coalesce(around, operator_index) as operator_index,
         coalesce(top_operator_index, around) as top_operator_index
     from (
@@ -114,7 +118,7 @@ peeled as (
     )
 )
 
-select run_id, event_index, parent_index, operator_index, top_operator_index
+select run_id, event_index, parent_index, parent_end_ns, operator_index, top_operator_index
 from nested
 anti join crossed using (run_id, thread, root)
 union all
@@ -122,6 +126,7 @@ select
     run_id,
     event_index,
     parent_index,
+    parent_end_ns,
     case when is_operator then event_index else operator_index end as operator_index,
     coalesce(top_operator_index, case when is_operator then event_index end) as top_operator_index
 from peeled

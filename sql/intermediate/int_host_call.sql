@@ -35,14 +35,10 @@ call as (
 ),
 
 covered as (
-    select
-        child.run_id,
-        child.parent_index,
-        sum(least(child.end_ns, parent.end_ns) - child.start_ns)::bigint as covered_ns
-    from call as child
-    inner join call as parent
-        on child.run_id = parent.run_id and child.parent_index = parent.event_index
-    group by child.run_id, child.parent_index
+    select run_id, parent_index, sum(least(end_ns, parent_end_ns) - start_ns)::bigint as covered_ns
+    from call
+    where parent_index is not null
+    group by run_id, parent_index
 ),
 
 marker as (
