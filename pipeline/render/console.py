@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, TextIO
 
 from rich import box
@@ -57,7 +58,9 @@ def _about(side: Side) -> str:
         f"{run['event_count']:,} events",
         f"{run['device_activity_count']:,} device activities",
     ]
-    return f"{side.title}  ({', '.join(facts)})  {run['source_path']}"
+    path, here = Path(run["source_path"]), Path.cwd()
+    shown = path.relative_to(here) if path.is_relative_to(here) else path
+    return f"{side.title}  ({', '.join(facts)})  {shown}"
 
 
 def _print_verdict(screen: Console, table: ResultTable) -> None:

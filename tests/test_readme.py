@@ -1,0 +1,56 @@
+"""The README is true: its output is what the command prints, its commands exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from fixtures.make_fixtures import demo_models, write_trace
+from pipeline import cli
+from pipeline.catalog.catalog import Catalog
+
+README = (Path(__file__).resolve().parents[1] / "README.md").read_text()
+
+
+def demo_output(tmp_path, monkeypatch) -> list[str]:
+    monkeypatch.chdir(tmp_path)
+    Path("demo-out").mkdir()
+    base, new = demo_models()
+    write_trace(base, Path("demo-out/base.pt.trace.json.gz"))
+    write_trace(new, Path("demo-out/new.pt.trace.json"))
+    arguments = ["compare", "demo-out/base.pt.trace.json.gz", "demo-out/new.pt.trace.json", "-o", "demo-out"]
+    done = CliRunner().invoke(cli.app, arguments)
+    assert done.exit_code == 0, done.output
+    return [line.rstrip() for line in done.stdout.splitlines()]
+
+
+def test_the_output_shown_is_what_the_command_prints(tmp_path, monkeypatch):
+    block = README.split("<!-- output of: make demo -->\n```\n")[1].split("```")[0]
+    shown = [line.rstrip() for line in block.splitlines() if line.strip() not in ("", "…")]
+    printed = demo_output(tmp_path, monkeypatch)
+    assert len(shown) > 20
+    places = [printed.index(line) if line in printed else line for line in shown if not line.startswith("wrote ")]
+    assert all(isinstance(place, int) for place in places), [place for place in places if isinstance(place, str)]
+
+
+@pytest.mark.parametrize("command", sorted(set(re.findall(r"tracemill ([a-z]+)\b", README)) - {"reads"}))
+def test_every_command_exists(command):
+    assert command in get_command(cli.app).commands
+
+
+def test_every_option_and_view_exists():
+    commands = get_command(cli.app).commands.values()
+    options = {name for command in commands for parameter in command.params for name in parameter.opts}
+    for line in README.splitlines():
+        if line.startswith("tracemill "):
+            assert set(re.findall(r"(?<= )--?[a-z][a-z-]*", line.split("#")[0])) <= options | {"--help"}, line
+    views = {f"marts.{view.name}" for view in Catalog().marts}
+    assert set(re.findall(r"marts\.[a-z_]+", README)) - {"marts.kernel.class_rule"} <= views | {"marts.kernel"}
+
+
+def test_every_command_is_in_the_readme():
+    assert set(get_command(cli.app).commands) <= set(re.findall(r"tracemill ([a-z]+)\b", README))
