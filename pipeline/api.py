@@ -56,17 +56,18 @@ def ingest(
     label: str | None = None,
     warehouse: PathLike | None = None,
     strict: bool = False,
+    memory: str | None = None,
     progress: Progress | None = None,
 ) -> list[Ingested]:
     """Ingest traces (files, or folders with all traces in them), each as one run.
 
     `label` names the execution, one for all sources; without it each run is named after its file. `strict` makes a
-    trace that had to be mended an error. `progress` receives (file, bytes read). Raises InputError for the first source
-    that cannot be read; runs ingested before it stay.
+    trace that had to be mended an error. `memory` limits DuckDB (`2GB`). `progress` receives (file, bytes read). Raises
+    InputError for the first source that cannot be read; runs ingested before it stay.
     """
     paths = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     files = [file for path in paths for file in find_sources(Path(path))]
-    house = Warehouse(warehouse_folder(warehouse))
+    house = Warehouse(warehouse_folder(warehouse), memory)
     several = label is not None and len(files) > 1
     done = [_ingest_file(house, file, label or label_of(file), several, strict, progress) for file in files]
     house.refresh()
@@ -173,16 +174,18 @@ def compare(
     xlsx: bool = True,
     html: bool = True,
     strict: bool = False,
+    memory: str | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Compare two runs, each a trace (ingested first), a run id or a label in the warehouse.
 
     Returns the result tables as Arrow; with `output` it also writes a workbook and an HTML page into that folder.
-    `only` and `skip` choose views by name. Raises UsageError for an unknown run, step or view.
+    `only` and `skip` choose views by name. `memory` limits DuckDB (`2GB`; half of the machine without it). Raises
+    UsageError for an unknown run, step or view.
     """
-    house = Warehouse(warehouse_folder(warehouse))
+    house = Warehouse(warehouse_folder(warehouse), memory)
     views = _chosen(house.catalog, only, skip, details)
-    run_ids = [_run_id(house, side, strict, progress) for side in (base, comparison)]
+    run_ids = [_run_id(house, side, strict, memory, progress) for side in (base, comparison)]
     with house.connect() as connection:
         sides = [
             _side(connection, house, run, step) for run, step in zip(run_ids, (base_step, comparison_step), strict=True)
@@ -223,7 +226,7 @@ def _chosen(catalog: Catalog, only: Sequence[str], skip: Sequence[str], details:
     ]
 
 
-def _run_id(house: Warehouse, given: PathLike, strict: bool, progress: Progress | None) -> str:
+def _run_id(house: Warehouse, given: PathLike, strict: bool, memory: str | None, progress: Progress | None) -> str:
     """Run id of what a user named: a run id, a label with one run, or a path to one trace."""
     path = Path(given)
     if not path.exists() or os.fspath(given) in _names(house):
@@ -233,7 +236,7 @@ def _run_id(house: Warehouse, given: PathLike, strict: bool, progress: Progress 
         raise UsageError(
             f"{path}: {len(files)} traces; ingest the folder and compare two of its runs, or name one file"
         )
-    (done,) = ingest(files, warehouse=house.folder, strict=strict, progress=progress)
+    (done,) = ingest(files, warehouse=house.folder, strict=strict, memory=memory, progress=progress)
     return done.run_id
 
 
@@ -305,12 +308,12 @@ def _notes(sides: Sequence[Side]) -> Iterator[str]:
         yield f"{recorded}: sums over whole runs do not compare, averages over steps do"
 
 
-def query(sql: str, *, warehouse: PathLike | None = None) -> pa.Table:
+def query(sql: str, *, warehouse: PathLike | None = None, memory: str | None = None) -> pa.Table:
     """Run one SELECT over the warehouse, read-only, and return its rows.
 
     Raises UsageError for anything but one SELECT, and for an error in the query.
     """
-    house = Warehouse(warehouse_folder(warehouse))
+    house = Warehouse(warehouse_folder(warehouse), memory)
     with house.connect() as connection:
         try:
             statements = connection.extract_statements(sql)

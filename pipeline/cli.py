@@ -28,6 +28,7 @@ from pipeline.catalog.dictionary import describe_view
 from pipeline.errors import TracemillError
 from pipeline.render.console import print_comparison, print_rows
 from pipeline.render.tabular import WRITERS
+from pipeline.render.units import printable
 
 
 class Format(str, Enum):
@@ -56,6 +57,10 @@ WarehouseOption = Annotated[
     ),
 ]
 StrictOption = Annotated[bool, typer.Option("--strict", help="Fail on a trace that had to be mended.")]
+MemoryOption = Annotated[
+    str | None,
+    typer.Option("--memory", metavar="SIZE", help="Memory for DuckDB, such as 2GB (default: half of the machine)."),
+]
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show a traceback on errors.")]
 
 
@@ -84,6 +89,7 @@ def compare(
     html: Annotated[bool, typer.Option("--html/--no-html", help="Write the HTML page.")] = True,
     details: Annotated[bool, typer.Option("--details/--no-details", help="Include tables with a row per call.")] = True,
     strict: StrictOption = False,
+    memory: MemoryOption = None,
     debug: DebugOption = False,
 ) -> None:
     """Compare two runs: a summary on screen, a workbook and an HTML page in the output folder."""
@@ -101,6 +107,7 @@ def compare(
             xlsx=xlsx,
             html=html,
             strict=strict,
+            memory=memory,
             progress=progress,
         )
     print_comparison(result, sys.stdout, top)
@@ -116,15 +123,16 @@ def ingest(
     ] = None,
     warehouse: WarehouseOption = None,
     strict: StrictOption = False,
+    memory: MemoryOption = None,
     debug: DebugOption = False,
 ) -> None:
     """Read traces into the warehouse, each as a run."""
     with _errors(debug), _progress() as progress:
-        done = api.ingest(runs, label=label, warehouse=warehouse, strict=strict, progress=progress)
+        done = api.ingest(runs, label=label, warehouse=warehouse, strict=strict, memory=memory, progress=progress)
     for run in done:
         typer.echo(f"{run.run_id}  {run.source}" + ("" if run.is_new else "  (already in the warehouse)"))
         for problem in run.problems:
-            typer.echo(f"warning: {run.run_id}: {problem}", err=True)
+            typer.echo(printable(f"warning: {run.run_id}: {problem}"), err=True)
 
 
 @app.command()
@@ -175,11 +183,12 @@ def sql(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="One SELECT over marts.* and the layers below.")],
     warehouse: WarehouseOption = None,
     output_format: Annotated[Format, typer.Option("--format", "-f", help="Output format.")] = Format.table,
+    memory: MemoryOption = None,
     debug: DebugOption = False,
 ) -> None:
     """Query the warehouse, read-only."""
     with _errors(debug):
-        WRITERS[output_format.value](api.query(query, warehouse=warehouse), sys.stdout)
+        WRITERS[output_format.value](api.query(query, warehouse=warehouse, memory=memory), sys.stdout)
 
 
 def _version(wanted: bool) -> None:
@@ -206,7 +215,7 @@ def _errors(debug: bool) -> Iterator[None]:
     except TracemillError as error:
         if debug:
             raise
-        typer.echo(f"error: {error}", err=True)
+        typer.echo(f"error: {printable(str(error))}", err=True)
         raise typer.Exit(error.exit_code) from error
     except BrokenPipeError:
         sys.stderr.close()

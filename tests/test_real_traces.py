@@ -92,7 +92,7 @@ def test_every_pair_compares_and_its_sheets_reopen(house, base, tmp_path):
     runs = [row["run_id"] for row in rows(house, "select run_id from marts.run order by run_id")]
     assert len(runs) == len(TRACES)
     base_run = base.name.removesuffix(".json.gz")
-    for comparison in runs:
+    for comparison in runs[runs.index(base_run) :]:  # each pair once; the neighbour below is the other way round, too
         result = pipeline.compare(base_run, comparison, warehouse=house)
         assert all(table.rows is not None for table in result.tables.values())
         if comparison == base_run:

@@ -24,6 +24,7 @@ from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
 from pipeline.catalog.header import View
 from pipeline.catalog.install import install, quoted
 from pipeline.errors import WarehouseError
+from pipeline.load.memory import memory_limit
 from pipeline.load.partitions import put_in_place, remove
 from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
 
@@ -35,9 +36,14 @@ _SORTED_ASOF = "set asof_loop_join_threshold = 0"
 
 
 class Warehouse:
-    """A warehouse folder. Any number of readers and writers may use it side by side."""
+    """A warehouse folder. Any number of readers and writers may use it side by side.
 
-    def __init__(self, folder: Path) -> None:
+    `memory` limits DuckDB (`2GB`): half of the machine for queries, and less while results are derived, without it.
+    """
+
+    def __init__(self, folder: Path, memory: str | None = None) -> None:
+        self._query_memory = memory_limit(memory)
+        self._derive_memory = self._query_memory if memory else DERIVE_MEMORY
         self.folder = folder.resolve()
         self.database = self.folder / "warehouse.duckdb"
         self.catalog = Catalog(extensions=self.folder / "seeds")
@@ -143,7 +149,7 @@ class Warehouse:
 
         config: dict[str, Any] = {
             "python_enable_replacements": "false",
-            "memory_limit": DERIVE_MEMORY,
+            "memory_limit": self._derive_memory,
             "temp_directory": str(folder),
         }
         try:
@@ -162,6 +168,8 @@ class Warehouse:
         config: dict[str, Any] = {
             "python_enable_replacements": "false",
             "autoinstall_known_extensions": "false",
+            "memory_limit": self._query_memory,
+            "temp_directory": str(self.folder / "tmp" / f"{os.getpid()}-query"),
         }
         # Attached to a database of its own in memory: one process may have it open more than once, before and
         # after it is replaced, while a database opened by its path is shared by all who open that path.

@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pipeline.render.units import printable
+
 
 def write_csv(rows: pa.Table, out: TextIO) -> None:
     """Comma-separated values with a header; NULL is empty."""
@@ -47,7 +49,7 @@ def write_table(rows: pa.Table, out: TextIO) -> None:
         numeric = pa.types.is_integer(field.type) or pa.types.is_floating(field.type) or pa.types.is_decimal(field.type)
         table.add_column(Text(field.name), justify="right" if numeric else "left", overflow="fold")
     for row in rows.to_pylist():
-        table.add_row(*(Text("" if row[name] is None else str(row[name])) for name in rows.column_names))
+        table.add_row(*(Text("" if row[name] is None else printable(str(row[name]))) for name in rows.column_names))
     console(out).print(table)
 
 

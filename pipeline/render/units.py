@@ -118,3 +118,8 @@ def _scaled(value: int, units: tuple[tuple[int, str], ...], smallest: str) -> st
         if abs(value) >= size:
             return f"{value / size:,.3f} {name}"
     return f"{value:,} {smallest}"
+
+
+def printable(text: str) -> str:
+    """Text for a terminal: control characters, which could move the cursor or worse, become U+FFFD."""
+    return "".join(character if character.isprintable() or character == "\n" else "\ufffd" for character in text)

@@ -1,0 +1,36 @@
+"""How much memory DuckDB may take: half of what the machine, or the container, has."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from pipeline.errors import UsageError
+
+# Where Linux tells the limit of a control group, versions 2 and 1; `max` or an enormous number is no limit.
+_CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)", re.IGNORECASE)
+
+
+def memory_limit(given: str | None = None) -> str:
+    """A size that DuckDB understands: the one given (`2GB`), else half of the machine or container.
+
+    Raises UsageError for a size that is none.
+    """
+    if given is None:
+        return f"{available_bytes() // 2 >> 20}MiB"
+    if not _SIZE.fullmatch(given.strip()):
+        raise UsageError(f"{given!r} is no size; write it like 2GB or 512MiB")
+    return given.strip()
+
+
+def available_bytes() -> int:
+    """Memory of the machine, or of the control group where that is less."""
+    sizes = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    for path in _CGROUP_LIMITS:
+        try:
+            sizes.append(int(path.read_text()))
+        except (OSError, ValueError):
+            continue
+    return min(sizes)

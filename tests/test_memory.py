@@ -1,0 +1,37 @@
+"""The memory limit: half of the machine or container, or the size given, in force for queries."""
+
+from __future__ import annotations
+
+import pytest
+
+import pipeline
+from pipeline.errors import UsageError
+from pipeline.load import memory
+from tests import traces
+
+
+def test_half_of_the_container_where_that_is_less(tmp_path, monkeypatch):
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr(memory, "_CGROUP_LIMITS", (limit,))
+    limit.write_text("max\n")
+    whole = memory.available_bytes()
+    limit.write_text(f"{64 << 20}\n")
+    assert memory.available_bytes() == 64 << 20 < whole
+    assert memory.memory_limit() == "32MiB"
+
+
+@pytest.mark.parametrize("size", ["2GB", "512MiB", " 1.5 gb "])
+def test_a_size_is_a_number_and_a_unit(size):
+    assert memory.memory_limit(size) == size.strip()
+
+
+@pytest.mark.parametrize("size", ["2", "GB", "2GB; attach 'x'", "-1GB", ""])
+def test_anything_else_is_refused(size):
+    with pytest.raises(UsageError, match="no size"):
+        memory.memory_limit(size)
+
+
+def test_the_limit_is_in_force(tmp_path):
+    pipeline.ingest(traces.write(tmp_path / "t.json"), warehouse=tmp_path / "house", memory="300MB")
+    rows = pipeline.query("select current_setting('memory_limit') as m", warehouse=tmp_path / "house", memory="300MB")
+    assert rows.to_pylist() == [{"m": "286.1 MiB"}]
