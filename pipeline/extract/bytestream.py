@@ -29,7 +29,7 @@ class ByteStream:
         self.fault: str | None = None
         self.trailing_bytes = 0
         self.size = 0
-        self._hash = hashlib.blake2b(digest_size=16)
+        self._hash = hashlib.sha256()
         self._progress = progress or (lambda _: None)
 
     def blocks(self) -> Iterator[bytes]:

@@ -66,26 +66,30 @@ class EventArray:
         Raises InputError where the file holds no event array.
         """
         head = self._find_events()
-        for batch in self._batches(reference, bulk or reference, pool):
+        # What the reference would change without a word; DuckDB's reader refuses it.
+        refuse = is_suspect if bulk is None else lambda _: False
+        for batch in self._batches(reference, bulk or reference, refuse, pool):
             self._event_index += batch.num_rows
             yield batch
         self._read_envelope(head)
 
-    def _batches(self, reference: Parse, bulk: Parse, pool: Executor | None) -> Iterator[pa.Table]:
+    def _batches(
+        self, reference: Parse, bulk: Parse, refuse: Callable[[bytes], bool], pool: Executor | None
+    ) -> Iterator[pa.Table]:
         pending: deque[tuple[bytes, Future[pa.Table]]] = deque()
         while True:
             while pool and len(pending) < CHUNKS_AHEAD and (chunk := self._cut_ahead()):
                 pending.append((chunk, pool.submit(bulk, chunk.lstrip(_SEPARATORS))))
             if pending:
                 chunk, future = pending.popleft()
-                batch = None if is_suspect(chunk) else _try(future.result)
+                batch = None if refuse(chunk) else _try(future.result)
                 if batch is None:
                     # A wrong cut makes the later ones wrong, too: stand at this chunk again.
                     self._buffer = b"".join([chunk, *(later for later, _ in pending), self._buffer]).lstrip(_SEPARATORS)
                     pending.clear()
             elif self._stands_at_event():
                 chunk = self._cut()
-                batch = None if not chunk or is_suspect(chunk) else _try(bulk, chunk)
+                batch = None if not chunk or refuse(chunk) else _try(bulk, chunk)
                 if batch is not None:
                     self._buffer = self._buffer[len(chunk) :]
             else:

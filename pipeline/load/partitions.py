@@ -58,9 +58,16 @@ class PartitionWriter:
             self._part_numbers[table] = number + 1
             path = self.folder / table / f"part-{number:04}.parquet"
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._writers[table] = pq.ParquetWriter(path, data.schema, compression="zstd")
+            self._writers[table] = pq.ParquetWriter(
+                path, data.schema, compression="zstd", use_dictionary=_repeating(data.schema)
+            )
         self._writers[table].write_table(data)
         self._written[table] = self._written.get(table, 0) + data.nbytes
+
+
+def _repeating(schema: pa.Schema) -> list[str]:
+    """Columns whose values repeat: a dictionary of numbers or of args is tried, found too large and thrown away."""
+    return [field.name for field in schema if pa.types.is_string(field.type) and field.name != "args"]
 
 
 def put_in_place(source: Path, target: Path) -> None:
