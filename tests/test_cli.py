@@ -131,3 +131,11 @@ def test_runs_steps_views_describe(run, tmp_path):
     assert described.startswith("## marts.kernel")
     assert "| total_duration_ns | duration_ns |" in described
     assert "catalog" in run("--version").stdout
+
+
+def test_names_in_a_trace_cannot_write_escape_sequences_to_a_terminal(run, tmp_path):
+    base = traces.write(tmp_path / "base.json")
+    new = traces.write(tmp_path / "new.json", [*traces.SMALL, traces.kernel("\x1b[2Jevil\x07", 1060, 40)])
+    for done in (run("compare", base, new, "--no-xlsx", "--no-html"), run("sql", "select name from raw.event")):
+        assert "\ufffd[2Jevil\ufffd" in done.stdout
+        assert "\x1b" not in done.stdout

@@ -306,3 +306,8 @@ def test_a_page_of_many_long_names_stays_small(render):
 def test_characters_that_turn_text_around_are_shown_as_such(render):
     row = render(kernels(("a\u202eb\x00c", 1, 2))).rows[-1]
     assert row[0] == "a\ufffdb\ufffdc"
+
+
+def test_a_headline_without_rows_says_so(render):
+    page = render(headline())
+    assert "No rows for these two runs." in page.text

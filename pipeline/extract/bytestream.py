@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from isal import isal_zlib
@@ -12,6 +14,7 @@ from pipeline.errors import InputError
 
 GZIP_MAGIC = b"\x1f\x8b"
 BLOCK_BYTES = 1 << 20
+BLOCKS_AHEAD = 8
 _GZIP_WINDOW = 16 + isal_zlib.MAX_WBITS
 
 
@@ -44,6 +47,15 @@ class ByteStream:
                     pass
         except OSError as error:
             raise InputError(f"{self.path}: cannot be read: {error.strerror or error}") from error
+
+    def blocks_ahead(self) -> Iterator[bytes]:
+        """`blocks`, read and decompressed in a thread of their own, a few ahead of the consumer."""
+        blocks = self.blocks()
+        with ThreadPoolExecutor(1) as pool:
+            pending = deque(pool.submit(next, blocks, b"") for _ in range(BLOCKS_AHEAD))
+            while block := pending.popleft().result():
+                pending.append(pool.submit(next, blocks, b""))
+                yield block
 
     @property
     def content_hash(self) -> str:

@@ -48,7 +48,7 @@ class EventArray:
     def __init__(self, stream: ByteStream, report: Report) -> None:
         self.envelope: dict[str, Any] = {}
         self._stream = stream
-        self._blocks = stream.blocks()
+        self._blocks = stream.blocks_ahead()
         self._report = report
         self._buffer = b""
         self._at_end_of_file = False

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from pipeline.catalog.header import Column
 from pipeline.render import units
+from pipeline.render.headline import headlines
 from pipeline.render.tabular import console
 from pipeline.result import Comparison, ResultTable, Side
 
@@ -21,6 +22,7 @@ _KEY_TYPES = ("name", "text", "category")
 _TEXT_TYPES = (*_KEY_TYPES, "id", "flag")
 _NAME_WIDTH = 28
 _PADDING = 3
+_TONES = {"worse": "bold red", "better": "bold green", "same": "bold"}
 _LEFT: dict[str, Any] = {"title_justify": "left", "caption_justify": "left", "title_style": "bold"}
 
 
@@ -30,7 +32,7 @@ def print_comparison(result: Comparison, out: TextIO, top: int = 10) -> None:
     for name, side in (("base", result.base), ("comparison", result.comparison)):
         screen.print(Text.assemble((f"{name:<11}", "bold"), _about(side)), soft_wrap=True)
     for note in result.notes:
-        screen.print(Text("note: " + note, style="yellow"), soft_wrap=True)
+        screen.print(Text(units.printable("note: " + note), style="yellow"), soft_wrap=True)
     for table in result.tables.values():
         screen.print()
         if table.view.headline:
@@ -47,7 +49,7 @@ def print_rows(table: ResultTable, names: Sequence[str], out: TextIO) -> None:
             units.label(column).capitalize(), justify="left" if column.type in _TEXT_TYPES else "right", overflow="fold"
         )
     for row in table.rows.to_pylist():
-        shown.add_row(*(Text(units.row_text(row, column)) for column in columns))
+        shown.add_row(*(Text(units.printable(units.row_text(row, column))) for column in columns))
     console(out).print(shown)
 
 
@@ -60,26 +62,14 @@ def _about(side: Side) -> str:
     ]
     path, here = Path(run["source_path"]), Path.cwd()
     shown = path.relative_to(here) if path.is_relative_to(here) else path
-    return f"{side.title}  ({', '.join(facts)})  {shown}"
+    return units.printable(f"{side.title}  ({', '.join(facts)})  {shown}")
 
 
 def _print_verdict(screen: Console, table: ResultTable) -> None:
-    """One sentence for the root rows of a headline: from what to what, and which part did it."""
-    rows = table.rows.to_pylist()
-    measure = units.measures(table.view)[0]
-    for root in (row for row in rows if row["depth"] == 0):
-        base, comparison = root[measure.base.name], root[measure.comparison.name]
-        diff = root[f"diff_{measure.name}"]
-        if base is None or comparison is None:
-            continue
-        word = "slower" if diff > 0 else "faster" if diff < 0 else "the same"
-        line = f"{root['metric']} ({root['scope']}): {units.duration(base)} → {units.duration(comparison)}"
-        if diff:
-            line += f", {units.row_text(root, measure.ratio)}, " if measure.ratio else ", "
-            line += f"{units.text(abs(diff), measure.base)} {word}"
-        else:
-            line += f", {word}"
-        screen.print(Text(line, style="bold red" if diff > 0 else "bold green" if diff < 0 else "bold"), soft_wrap=True)
+    """One sentence for each root row of a headline that both sides measured."""
+    for headline in headlines(table.view, table.rows.to_pylist()):
+        if headline.diff is not None:
+            screen.print(Text(units.printable(headline.sentence), style=_TONES[headline.tone]), soft_wrap=True)
 
 
 def _print_table(screen: Console, table: ResultTable, top: int) -> None:
@@ -154,7 +144,7 @@ def _heading(column: Column) -> str:
 
 
 def _cell(row: dict[str, Any], column: Column) -> Text:
-    cell = units.row_text(row, column)
+    cell = units.printable(units.row_text(row, column))
     if column.type in _KEY_TYPES:
         cell = "  " * (row.get("depth") or 0) + cell if column.name == "metric" else cell
         return Text(cell)

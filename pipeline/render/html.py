@@ -1,7 +1,7 @@
 """A comparison as one HTML page: no file beside it, no request to any network, below MAX_BYTES.
 
 What a page shows follows from views and columns alone. Names come from traces and are hostile: text goes through
-Jinja's escaping, names in charts through `html.escape`, and a policy in the page allows its own scripts only.
+Jinja's escaping, names in charts through `names.chart_text`, and a policy in the page allows its own scripts only.
 """
 
 from __future__ import annotations
@@ -9,13 +9,11 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-import html
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from itertools import accumulate, groupby
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pipeline import __version__
 from pipeline.catalog.header import Column, View
 from pipeline.render import units
+from pipeline.render.headline import CHART_UNITS, Headline, depth_column, headlines
+from pipeline.render.names import clipped
 from pipeline.result import Comparison, ResultTable, Side
 
 MAX_BYTES = 6_000_000
@@ -32,19 +32,11 @@ MAX_BYTES = 6_000_000
 ROW_LIMITS = (500, 250, 100, 50, 20, 5, 0)
 # A headline keeps this many whatever the size of the other tables, so that each device has its sentence and chart.
 _HEADLINE_ROWS = 100
-# Characters of one text: mangled kernel names stay whole, a name of a megabyte does not.
-TEXT_LIMIT = 2_000
-# Characters that would turn the text around them (or end it, for some readers) without being seen.
-_UNSEEN = dict.fromkeys([0, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd")
 _TEMPLATES = Path(__file__).with_name("templates")
 _TEXT_TYPES = ("name", "text", "category", "flag")
 _BANDS = {"base": "base", "comparison": "comparison", "diff": "diff", "ratio": "diff", None: ""}
 # Bands from left to right: the difference stands beside the names, where a wide table needs no scrolling to it.
 _PLACES = {"diff": 1, "base": 2, "comparison": 3}
-# Unit and divisor of a chart's axis; other quantities do not add up to a whole and get no chart.
-_CHART_UNITS = {"duration_ns": ("ms", 1_000_000), "bytes": ("MiB", 1 << 20)}
-_VERDICTS = {"duration_ns": ("slower", "faster"), "bytes": ("more", "less")}
-_COLOURS = {"worse": "#cf4a3f", "better": "#2c9a6a", "total": "#6c82ab", "line": "#8a93a3"}
 
 
 def write_html(result: Comparison, path: Path) -> Path:
@@ -72,7 +64,7 @@ def _page(result: Comparison, path: Path, limit: int) -> str:
         result=result,
         version=__version__,
         facts=list(_facts(result)),
-        notes=[_clipped(note) for note in result.notes],
+        notes=[clipped(note) for note in result.notes],
         options={name: value for name, value in result.options.items() if value},
         sections=sections,
         style=(_TEMPLATES / "page.css").read_text(encoding="utf-8"),
@@ -146,17 +138,6 @@ class _Cell:
 
 
 @dataclass(frozen=True)
-class _Headline:
-    """What a root row says: its sentence, which part did it, and the chart of its parts."""
-
-    subject: str
-    sentence: str
-    because: str
-    tone: str
-    figure: dict[str, Any] | None
-
-
-@dataclass(frozen=True)
 class _Section:
     """One table as shown. `rows` are (depth in the tree or None, cells)."""
 
@@ -165,7 +146,7 @@ class _Section:
     headings: list[_Heading]
     bands: list[tuple[str, int]]
     rows: list[tuple[int | None, list[_Cell]]]
-    headlines: list[_Headline]
+    headlines: list[Headline]
     remarks: list[str]
 
 
@@ -181,14 +162,14 @@ def _section(table: ResultTable, path: Path, limit: int) -> _Section:
         headings=headings,
         bands=[(band, len(list(group))) for band, group in groupby(heading.band for heading in headings)],
         rows=list(_rows(table, columns, rows)),
-        headlines=list(_headlines(table, rows)) if table.view.headline else [],
+        headlines=list(headlines(table.view, rows)) if table.view.headline else [],
         remarks=list(_remarks(table, path, len(rows))),
     )
 
 
 def _columns(table: ResultTable) -> list[Column]:
     """Columns that tell something: not those that only place a row, which the order and the indentation do."""
-    is_tree = _depth(table.view) is not None
+    is_tree = depth_column(table.view) is not None
 
     def tells(column: Column) -> bool:
         if column.type == "depth" or (is_tree and column.name.startswith("parent_")):
@@ -217,10 +198,6 @@ def _in_bands(columns: list[Column]) -> list[Column]:
     return [columns[place] for place in sorted(range(len(columns)), key=key)]
 
 
-def _depth(view: View) -> Column | None:
-    return next((column for column in view.columns if column.type == "depth"), None)
-
-
 def _heading(view: View, column: Column) -> _Heading:
     name, _, direction = view.order.split(",")[0].partition(" ")
     order = ("descending" if direction.startswith("desc") else "ascending") if name == column.name else "none"
@@ -232,7 +209,7 @@ def _heading(view: View, column: Column) -> _Heading:
 def _rows(
     table: ResultTable, columns: list[Column], rows: list[dict[str, Any]]
 ) -> Iterator[tuple[int | None, list[_Cell]]]:
-    depth = _depth(table.view)
+    depth = depth_column(table.view)
     tree = next((column for column in columns if column.type == "name"), None) if depth else None
     largest = {column.name: _largest(table, column) for column in columns}
     for row in rows:
@@ -242,7 +219,7 @@ def _rows(
 
 def _largest(table: ResultTable, column: Column) -> int:
     """The largest difference of a column, which the shading of its cells is measured by."""
-    if units.prefix(column) != "diff" or column.type not in _CHART_UNITS:
+    if units.prefix(column) != "diff" or column.type not in CHART_UNITS:
         return 0
     return pc.max(pc.abs(table.rows[column.name])).as_py() or 0
 
@@ -251,9 +228,9 @@ def _cell(row: dict[str, Any], column: Column, largest: int, *, is_tree: bool) -
     value, text = row[column.name], units.row_text(row, column)
     if column.type in _TEXT_TYPES:
         style = "tree" if is_tree else "name" if column.type == "name" else "text"
-        return _Cell(_clipped(text), None, style)
+        return _Cell(clipped(text), None, style)
     if isinstance(value, str) or value is None:
-        return _Cell(_clipped(text), None, "mark" if text and value is None else "")
+        return _Cell(clipped(text), None, "mark" if text and value is None else "")
     unit = {"duration_ns": " ns", "timestamp_ns": " ns", "bytes": " B", "bandwidth": " B/s"}.get(column.type, "")
     return _Cell(text, f"{value}{unit}", _shade(column, value, largest))
 
@@ -264,11 +241,6 @@ def _shade(column: Column, value: Any, largest: int) -> str:
         return ""
     strength = 3 if 2 * abs(value) >= largest else 2 if 10 * abs(value) >= largest else 1
     return f"{'worse' if worse else 'better'}{strength}"
-
-
-def _clipped(text: str) -> str:
-    text = text.translate(_UNSEEN)
-    return text if len(text) <= TEXT_LIMIT else f"{text[:TEXT_LIMIT]}… ({len(text):,} characters)"
 
 
 def _remarks(table: ResultTable, path: Path, shown: int) -> Iterator[str]:
@@ -285,109 +257,3 @@ def _remarks(table: ResultTable, path: Path, shown: int) -> Iterator[str]:
         workbook = path.with_suffix(".xlsx")
         place = f"the workbook {workbook.name}" if table.view.sheet and workbook.exists() else table.view.qualified
         yield f"{shown:,} of {count:,} rows, all rows in {place}. Sorting and filtering see the shown rows only."
-
-
-def _headlines(table: ResultTable, rows: list[dict[str, Any]]) -> Iterator[_Headline]:
-    """A headline per root row; the rows below it, one level deeper, are its parts."""
-    depth, measured = _depth(table.view), units.measures(table.view)
-    if depth is None or not measured or measured[0].diff is None:
-        return
-    roots = [place for place, row in enumerate(rows) if row[depth.name] == 0]
-    for start, end in zip(roots, [*roots[1:], len(rows)], strict=True):
-        root = rows[start]
-        parts = [row for row in rows[start + 1 : end] if row[depth.name] == 1]
-        yield _headline(table.view, measured[0], root, parts, is_alone=len(roots) == 1)
-
-
-def _headline(
-    view: View, measure: units.Measure, root: dict[str, Any], parts: list[dict[str, Any]], *, is_alone: bool
-) -> _Headline:
-    base, comparison = root[measure.base.name], root[measure.comparison.name]
-    ends = [units.text(value, measure.base) or "not measured" for value in (base, comparison)]
-    subject = _clipped(_subject(view, root, is_alone))
-    sentence = f"{subject}: {' → '.join(ends)}"
-    if base is None or comparison is None or measure.diff is None:
-        return _Headline(subject, sentence, "", "same", None)
-    diff = comparison - base
-    tone = {True: "worse", False: "better", None: "same"}[units.is_worse(measure.diff, diff)]
-    named = [(_name(view, part), part[measure.diff.name] or 0) for part in parts]
-    figure = _waterfall(measure, (base, comparison), named) if named else None
-    sentence += _verdict(measure, root, diff)
-    return _Headline(subject, sentence, _because(measure, named, diff), tone, figure)
-
-
-def _verdict(measure: units.Measure, root: dict[str, Any], diff: int) -> str:
-    if not diff:
-        return ", the same"
-    more, less = _VERDICTS.get(measure.base.type, ("more", "less"))
-    ratio = f", {units.row_text(root, measure.ratio)}" if measure.ratio else ""
-    return f"{ratio}, {units.text(abs(diff), measure.base)} {more if diff > 0 else less}"
-
-
-def _subject(view: View, root: dict[str, Any], is_alone: bool) -> str:
-    """What a root row is about: `Device 0: E2E Time (whole run)`."""
-    keys = [column for column in view.columns if column.name in view.grain and not units.prefix(column)]
-    ids = [column for column in keys if column.type == "id"] if not is_alone else []
-    owner = "".join(f"{units.label(column).removesuffix(' Ordinal')} {root[column.name]}: " for column in ids)
-    categories = [str(root[column.name]) for column in view.columns if column.type == "category" and root[column.name]]
-    return owner + _name(view, root) + (f" ({', '.join(categories)})" if categories else "")
-
-
-def _name(view: View, row: dict[str, Any]) -> str:
-    return next((str(row[column.name]) for column in view.columns if column.type == "name"), view.title)
-
-
-def _because(measure: units.Measure, parts: list[tuple[str, int]], diff: int) -> str:
-    """Which part moved the whole most, in the whole's direction."""
-    moved = [(name, part) for name, part in parts if part * diff > 0]
-    if not moved or measure.diff is None:
-        return ""
-    name, part = max(moved, key=lambda item: abs(item[1]))
-    return _clipped(
-        f"Largest part: {name}, {units.text(part, measure.diff, signed=True)} ({part / diff:.0%} of the difference)"
-    )
-
-
-def _waterfall(measure: units.Measure, ends: tuple[int, int], parts: list[tuple[str, int]]) -> dict[str, Any] | None:
-    """Plotly's figure from the base over the parts' differences to the comparison; what no part holds is a bar too."""
-    if measure.diff is None or measure.diff.type not in _CHART_UNITS:
-        return None
-    unit, divisor = _CHART_UNITS[measure.diff.type]
-    rest = ends[1] - ends[0] - sum(part for _, part in parts)
-    steps = [*parts, *([("in no part", rest)] if rest else [])]
-    names = [_chart_text(name) for name in ("Base", *(name for name, _ in steps), "Comparison")]
-    changes = [units.text(part, measure.diff, signed=True) for _, part in steps]
-    texts = [units.text(ends[0], measure.base), *changes, units.text(ends[1], measure.comparison)]
-    trace = {
-        "type": "waterfall",
-        "x": list(range(len(names))),
-        "y": [value / divisor for value in (ends[0], *(part for _, part in steps), ends[1])],
-        "measure": ["absolute", *("relative" for _ in steps), "total"],
-        "text": texts,
-        "textposition": "outside",
-        "cliponaxis": False,
-        "hoverinfo": "text",
-        "hovertext": [f"{name}<br>{text}" for name, text in zip(names, texts, strict=True)],
-        "increasing": {"marker": {"color": _COLOURS["worse"]}},
-        "decreasing": {"marker": {"color": _COLOURS["better"]}},
-        "totals": {"marker": {"color": _COLOURS["total"]}},
-        "connector": {"line": {"color": _COLOURS["line"], "width": 1, "dash": "dot"}},
-    }
-    levels = [level / divisor for level in accumulate((part for _, part in steps), initial=ends[0])]
-    ticks = {"tickvals": trace["x"], "ticktext": names, "fixedrange": True}
-    return {"data": [trace], "layout": {"xaxis": ticks, "yaxis": _axis(unit, min(levels), max(levels))}}
-
-
-def _axis(unit: str, lowest: float, highest: float) -> dict[str, Any]:
-    """The axis of values: cut where small differences between large totals would be invisible on one from zero."""
-    axis: dict[str, Any] = {"title": {"text": unit}, "zeroline": False, "fixedrange": True}
-    if 0 < highest - lowest < highest / 4:
-        margin = (highest - lowest) / 4
-        axis["range"] = [lowest - margin, highest + margin]
-        axis["title"] = {"text": f"{unit} (axis does not start at 0)"}
-    return axis
-
-
-def _chart_text(name: str) -> str:
-    """A name for a chart, in short lines; plotly takes its own small set of tags, links among them, from text."""
-    return "<br>".join(html.escape(line, quote=False) for line in textwrap.wrap(_clipped(name)[:120], 13)) or " "
