@@ -150,6 +150,7 @@ class Warehouse:
         config: dict[str, Any] = {
             "python_enable_replacements": "false",
             "memory_limit": self._derive_memory,
+            "preserve_insertion_order": "false",  # rows of a partition have no order; keeping one costs memory
             "temp_directory": str(folder),
         }
         try:
