@@ -5,44 +5,26 @@ from __future__ import annotations
 import datetime as dt
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
-from pipeline import __version__
 from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
 from pipeline.catalog.header import View
-from pipeline.errors import InputError, TracemillError, UsageError
-from pipeline.extract.formats import kineto
-from pipeline.extract.report import Report
-from pipeline.extract.source import find_sources, label_of, rank_of
-from pipeline.load.partitions import PartitionWriter, remove
+from pipeline.errors import TracemillError, UsageError
+from pipeline.extract.source import find_sources, label_of
+from pipeline.ingestion import Ingested, Progress, ingest_file, problem_text
 from pipeline.load.warehouse import Warehouse
 from pipeline.render.html import write_html
 from pipeline.render.xlsx import write_xlsx
 from pipeline.result import SCOPE_KEYS, Comparison, ResultTable, Side
-from pipeline.schema import PROBLEM_KINDS, RAW_TABLES
 
 DEFAULT_WAREHOUSE = "tracemill-warehouse"
-# Kinds that tell how the data looks, not that some of it was changed or set aside.
-_HARMLESS = frozenset({"overlap"})
 PathLike = str | os.PathLike[str]
-Progress = Callable[[Path, int], None]
-
-
-@dataclass(frozen=True)
-class Ingested:
-    """One run after ingest. `is_new` is False where the same content was there already."""
-
-    run_id: str
-    label: str
-    source: Path
-    problems: tuple[str, ...]
-    is_new: bool
 
 
 def warehouse_folder(folder: PathLike | None = None) -> Path:
@@ -69,95 +51,9 @@ def ingest(
     files = [file for path in paths for file in find_sources(Path(path))]
     house = Warehouse(warehouse_folder(warehouse), memory)
     several = label is not None and len(files) > 1
-    done = [_ingest_file(house, file, label or label_of(file), several, strict, progress) for file in files]
+    done = [ingest_file(house, file, label or label_of(file), several, strict, progress) for file in files]
     house.refresh()
     return done
-
-
-def _ingest_file(
-    house: Warehouse, file: Path, label: str, several: bool, strict: bool, progress: Progress | None
-) -> Ingested:
-    stat = file.stat()
-    known = {
-        "label": label,
-        "source_path": str(file.resolve()),
-        "source_bytes": stat.st_size,
-        "source_modified_ns": stat.st_mtime_ns,
-    }
-    for run_id, manifest in house.manifests().items():
-        if known.items() <= manifest.items():
-            return _ingested(house, run_id, label, file, is_new=False, strict=strict)
-    folder = house.new_folder()
-    try:
-        report = _extract(file, label, folder, progress)
-        for run_id, manifest in house.manifests().items():
-            if (manifest["label"], manifest["content_hash"]) == (label, report.content_hash):
-                return _ingested(house, run_id, label, file, is_new=False, strict=strict)
-        run_id = _claim(house, label, report, several)
-        try:
-            house.place(run_id, folder)
-            house.derive(run_id)
-            done = _ingested(house, run_id, label, file, is_new=True, strict=strict)
-            house.commit(run_id, {**known, "content_hash": report.content_hash, "rank": report.rank})
-        except BaseException:
-            house.abandon(run_id)
-            raise
-        return done
-    finally:
-        remove([folder])
-
-
-def _extract(file: Path, label: str, folder: Path, progress: Progress | None) -> Report:
-    """Stream one file into Parquet below `folder`."""
-    report = Report()
-    writer = PartitionWriter(folder)
-    for table, batch in kineto.extract(file, report, (lambda size: progress(file, size)) if progress else None):
-        writer.write(table, batch)
-    if report.rank is None:
-        report.rank = rank_of(file)
-    if report.problems:
-        writer.write("problem", report.problem_batch())
-    row = {
-        "label": label,
-        "source_path": str(file.resolve()),
-        "source_format": kineto.NAME,
-        "source_bytes": report.source_bytes,
-        "content_hash": report.content_hash,
-        "rank": report.rank,
-        "world_size": report.world_size,
-        "device_name": report.device_name,
-        "base_time_ns": report.base_time_ns,
-        "event_count": report.event_count,
-        "ingested_at": dt.datetime.now(dt.timezone.utc).isoformat(timespec="seconds"),
-        "tool_version": __version__,
-    }
-    writer.write("run", pa.RecordBatch.from_pylist([row], schema=RAW_TABLES["run"]))
-    writer.close()
-    return report
-
-
-def _claim(house: Warehouse, label: str, report: Report, several: bool) -> str:
-    """A run id that nobody has: the label, the rank where a label has several, a hash only where inputs would meet."""
-    name = re.sub(r"^\.|[^\w.\-]", "_", label) or "run"
-    others = [manifest for manifest in house.manifests().values() if manifest["label"] == label]
-    if report.rank is not None and (several or any(other["rank"] != report.rank for other in others)):
-        name = f"{name}.r{report.rank}"
-    for run_id in (name, f"{name}-{report.content_hash[:8]}", f"{name}-{report.content_hash}"):
-        if house.claim(run_id):
-            return run_id
-    raise UsageError(f"run {name} is being ingested by another process; wait for it, or give another --label")
-
-
-def _ingested(house: Warehouse, run_id: str, label: str, file: Path, *, is_new: bool, strict: bool) -> Ingested:
-    problems = house.problems(run_id)
-    texts = tuple(_problem_text(*problem) for problem in problems)
-    if strict and any(kind not in _HARMLESS for kind, _, _ in problems):
-        raise InputError(f"{file}: not intact, and --strict was given: {'; '.join(texts)}")
-    return Ingested(run_id, label, file, texts, is_new)
-
-
-def _problem_text(kind: str, count: int, detail: str) -> str:
-    return f"{count} × {PROBLEM_KINDS.get(kind, kind)}" + (f" (first: {detail})" if detail else "")
 
 
 def compare(
@@ -271,7 +167,7 @@ def _side(connection: duckdb.DuckDBPyConnection, house: Warehouse, run_id: str, 
         if step not in existing:
             steps = f"it has steps {', '.join(map(str, existing))}" if existing else "it has no steps"
             raise UsageError(f"run {run_id} has no step {step}; {steps}")
-    problems = tuple(_problem_text(*problem) for problem in house.problems(run_id))
+    problems = tuple(problem_text(*problem) for problem in house.problems(run_id))
     return Side(run, step, problems)
 
 
@@ -351,4 +247,15 @@ def views() -> Catalog:
     return Catalog()
 
 
-__all__ = ["Comparison", "Ingested", "ResultTable", "TracemillError", "compare", "ingest", "query", "table", "views"]
+__all__ = [
+    "Comparison",
+    "Ingested",
+    "Progress",
+    "ResultTable",
+    "TracemillError",
+    "compare",
+    "ingest",
+    "query",
+    "table",
+    "views",
+]

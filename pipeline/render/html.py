@@ -20,12 +20,12 @@ from typing import Any
 import pyarrow.compute as pc
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from pipeline import __version__
 from pipeline.catalog.header import Column, View
 from pipeline.render import units
 from pipeline.render.headline import CHART_UNITS, Headline, depth_column, headlines
 from pipeline.render.names import clipped
 from pipeline.result import Comparison, ResultTable, Side
+from pipeline.version import VERSION
 
 MAX_BYTES = 6_000_000
 # Rows of a table: the first of these with which the page stays below MAX_BYTES.
@@ -62,7 +62,7 @@ def _page(result: Comparison, path: Path, limit: int) -> str:
     )
     return environment.get_template("page.html.j2").render(
         result=result,
-        version=__version__,
+        version=VERSION,
         facts=list(_facts(result)),
         notes=[clipped(note) for note in result.notes],
         options={name: value for name, value in result.options.items() if value},

@@ -1,0 +1,126 @@
+"""One trace file into the warehouse: extracted, placed, derived, committed; or found to be there already."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from pipeline.errors import InputError, UsageError
+from pipeline.extract.formats import kineto
+from pipeline.extract.report import Report
+from pipeline.extract.source import rank_of
+from pipeline.load.partitions import PartitionWriter, remove
+from pipeline.load.warehouse import Warehouse
+from pipeline.schema import PROBLEM_KINDS, RAW_TABLES
+from pipeline.version import VERSION
+
+# Kinds that tell how the data looks, not that some of it was changed or set aside.
+_HARMLESS = frozenset({"overlap"})
+Progress = Callable[[Path, int], None]
+
+
+@dataclass(frozen=True)
+class Ingested:
+    """One run after ingest. `is_new` is False where the same content was there already."""
+
+    run_id: str
+    label: str
+    source: Path
+    problems: tuple[str, ...]
+    is_new: bool
+
+
+def ingest_file(
+    house: Warehouse, file: Path, label: str, several: bool, strict: bool, progress: Progress | None
+) -> Ingested:
+    """Ingest one trace as a run. `several` says that the label has other files, so that ids tell the ranks apart.
+
+    Raises InputError where the file is no trace, or is damaged and `strict` was asked for.
+    """
+    stat = file.stat()
+    known = {
+        "label": label,
+        "source_path": str(file.resolve()),
+        "source_bytes": stat.st_size,
+        "source_modified_ns": stat.st_mtime_ns,
+    }
+    for run_id, manifest in house.manifests().items():
+        if known.items() <= manifest.items():
+            return _ingested(house, run_id, label, file, is_new=False, strict=strict)
+    folder = house.new_folder()
+    try:
+        report = _extract(file, label, folder, progress)
+        for run_id, manifest in house.manifests().items():
+            if (manifest["label"], manifest["content_hash"]) == (label, report.content_hash):
+                return _ingested(house, run_id, label, file, is_new=False, strict=strict)
+        run_id = _claim(house, label, report, several)
+        try:
+            house.place(run_id, folder)
+            house.derive(run_id)
+            done = _ingested(house, run_id, label, file, is_new=True, strict=strict)
+            house.commit(run_id, {**known, "content_hash": report.content_hash, "rank": report.rank})
+        except BaseException:
+            house.abandon(run_id)
+            raise
+        return done
+    finally:
+        remove([folder])
+
+
+def _extract(file: Path, label: str, folder: Path, progress: Progress | None) -> Report:
+    """Stream one file into Parquet below `folder`."""
+    report = Report()
+    writer = PartitionWriter(folder)
+    for table, batch in kineto.extract(file, report, (lambda size: progress(file, size)) if progress else None):
+        writer.write(table, batch)
+    if report.rank is None:
+        report.rank = rank_of(file)
+    if report.problems:
+        writer.write("problem", report.problem_batch())
+    row = {
+        "label": label,
+        "source_path": str(file.resolve()),
+        "source_format": kineto.NAME,
+        "source_bytes": report.source_bytes,
+        "content_hash": report.content_hash,
+        "rank": report.rank,
+        "world_size": report.world_size,
+        "device_name": report.device_name,
+        "base_time_ns": report.base_time_ns,
+        "event_count": report.event_count,
+        "ingested_at": dt.datetime.now(dt.timezone.utc).isoformat(timespec="seconds"),
+        "tool_version": VERSION,
+    }
+    writer.write("run", pa.RecordBatch.from_pylist([row], schema=RAW_TABLES["run"]))
+    writer.close()
+    return report
+
+
+def _claim(house: Warehouse, label: str, report: Report, several: bool) -> str:
+    """A run id that nobody has: the label, the rank where a label has several, a hash only where inputs would meet."""
+    name = re.sub(r"^\.|[^\w.\-]", "_", label) or "run"
+    others = [manifest for manifest in house.manifests().values() if manifest["label"] == label]
+    if report.rank is not None and (several or any(other["rank"] != report.rank for other in others)):
+        name = f"{name}.r{report.rank}"
+    for run_id in (name, f"{name}-{report.content_hash[:8]}", f"{name}-{report.content_hash}"):
+        if house.claim(run_id):
+            return run_id
+    raise UsageError(f"run {name} is being ingested by another process; wait for it, or give another --label")
+
+
+def _ingested(house: Warehouse, run_id: str, label: str, file: Path, *, is_new: bool, strict: bool) -> Ingested:
+    problems = house.problems(run_id)
+    texts = tuple(problem_text(*problem) for problem in problems)
+    if strict and any(kind not in _HARMLESS for kind, _, _ in problems):
+        raise InputError(f"{file}: not intact, and --strict was given: {'; '.join(texts)}")
+    return Ingested(run_id, label, file, texts, is_new)
+
+
+def problem_text(kind: str, count: int, detail: str) -> str:
+    """A trouble for a person: how often, what, and where first."""
+    return f"{count} × {PROBLEM_KINDS.get(kind, kind)}" + (f" (first: {detail})" if detail else "")
