@@ -81,7 +81,7 @@ def compare(
     """
     house = Warehouse(warehouse_folder(warehouse), memory)
     views = _chosen(house.catalog, only, skip, details)
-    run_ids = [_run_id(house, side, strict, memory, progress) for side in (base, comparison)]
+    run_ids = [_run_id(house, side, strict, progress) for side in (base, comparison)]
     with house.connect() as connection:
         sides = [
             _side(connection, house, run, step) for run, step in zip(run_ids, (base_step, comparison_step), strict=True)
@@ -122,7 +122,7 @@ def _chosen(catalog: Catalog, only: Sequence[str], skip: Sequence[str], details:
     ]
 
 
-def _run_id(house: Warehouse, given: PathLike, strict: bool, memory: str | None, progress: Progress | None) -> str:
+def _run_id(house: Warehouse, given: PathLike, strict: bool, progress: Progress | None) -> str:
     """Run id of what a user named: a run id, a label with one run, or a path to one trace."""
     path = Path(given)
     if not path.exists() or os.fspath(given) in _names(house):
@@ -132,8 +132,7 @@ def _run_id(house: Warehouse, given: PathLike, strict: bool, memory: str | None,
         raise UsageError(
             f"{path}: {len(files)} traces; ingest the folder and compare two of its runs, or name one file"
         )
-    (done,) = ingest(files, warehouse=house.folder, strict=strict, memory=memory, progress=progress)
-    return done.run_id
+    return ingest_file(house, files[0], label_of(files[0]), False, strict, progress).run_id
 
 
 def _names(house: Warehouse) -> set[str]:

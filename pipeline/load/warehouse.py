@@ -205,9 +205,11 @@ class Warehouse:
             with contextlib.closing(
                 duckdb.connect(str(path), config={"python_enable_replacements": "false"})
             ) as connection:
+                connection.execute("begin")
                 install(connection, self.catalog, self._partitions(run_ids))
                 fields = ", ".join(f"{quoted(value)} as {name}" for name, value in stamp.items())
                 connection.execute(f"create view marts.catalog_version as select {fields}")
+                connection.execute("commit")
             path.replace(self.database)
         finally:
             remove([folder])
