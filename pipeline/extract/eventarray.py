@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.extract.bytestream import ByteStream
-from pipeline.extract.jsontext import is_suspect, repair, value_spans
+from pipeline.extract.jsontext import Repaired, is_suspect, repair, value_spans
 from pipeline.extract.report import Report
 
 CHUNK_BYTES = 8 << 20
@@ -234,22 +234,25 @@ class EventArray:
 
     def _parse_mended(self, texts: list[bytes], parse: Parse) -> Iterator[pa.Table]:
         mended = [repair(text) for text in texts]
-        for offset, event in enumerate(mended):
-            index = self._event_index + offset
-            if event.text_changed:
-                self._report.problem("text_repaired", event_index=index, detail=f"event {index}")
-            if event.non_finite:
-                self._report.problem("non_finite", event.non_finite, event_index=index, detail=f"event {index}")
         whole = _try(parse, b",".join(event.text for event in mended))
         if whole is not None:
+            for offset, event in enumerate(mended):
+                self._mended(event, self._event_index + offset)
             yield whole
             return
-        for event in mended:
+        for event in mended:  # `_event_index` moves on with each one that is yielded
             parsed = _try(parse, event.text)
             if parsed is None:
                 self._dropped(event.text)
             else:
+                self._mended(event, self._event_index)
                 yield parsed
+
+    def _mended(self, event: Repaired, index: int) -> None:
+        if event.text_changed:
+            self._report.problem("text_repaired", event_index=index, detail=f"event {index}")
+        if event.non_finite:
+            self._report.problem("non_finite", event.non_finite, event_index=index, detail=f"event {index}")
 
     def _resynchronise(self) -> None:
         """No event starts here that also ends: go to the next place that looks like the start of one."""

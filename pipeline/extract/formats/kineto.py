@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -129,14 +129,20 @@ def _arguments(args: dict[str, Any]) -> dict[str, Any]:
         if known is None:
             continue
         column, rank = known
-        typed = _integer(value) if column in _INTEGER_ARGUMENTS else _text(value)
+        # The bulk lane reads other spellings than the preferred one as text.
+        rounding = ROUND_HALF_UP if rank else ROUND_HALF_EVEN
+        typed = _integer(value, rounding) if column in _INTEGER_ARGUMENTS else _text(value)
         if typed is not None and (column not in found or rank < found[column][0]):
             found[column] = (rank, typed)
     return {column: value for column, (_, value) in found.items()}
 
 
-def _integer(value: Any) -> int | None:
-    """A number, or a text that is one, as an integer, rounded half away from zero; None for anything else."""
+def _integer(value: Any, rounding: str = ROUND_HALF_EVEN) -> int | None:
+    """A number, or a text that is one, as an integer; None for anything else.
+
+    Ids and sizes are whole. Where one is not, it is rounded the way of DuckDB: a number half to even, a text half away
+    from zero.
+    """
     if not isinstance(value, int | str | Decimal):
         return None
     try:
@@ -145,7 +151,7 @@ def _integer(value: Any) -> int | None:
         return None
     if not number.is_finite():
         return None
-    integer = int(number.to_integral_value(ROUND_HALF_UP))
+    integer = int(number.to_integral_value(ROUND_HALF_UP if isinstance(value, str) else rounding))
     return integer if integer in _INT64 else None
 
 
