@@ -21,6 +21,7 @@ from pipeline.version import VERSION
 
 # Kinds that tell how the data looks, not that some of it was changed or set aside.
 _HARMLESS = frozenset({"overlap"})
+_DETAIL_CHARACTERS = 100
 Progress = Callable[[Path, int], None]
 
 
@@ -122,5 +123,6 @@ def _ingested(house: Warehouse, run_id: str, label: str, file: Path, *, is_new: 
 
 
 def problem_text(kind: str, count: int, detail: str) -> str:
-    """A trouble for a person: how often, what, and where first."""
-    return f"{count} × {PROBLEM_KINDS.get(kind, kind)}" + (f" (first: {detail})" if detail else "")
+    """A trouble for a person: how often, what, and where first. Names in traces are long; `marts.problem` has all."""
+    first = detail if len(detail) <= _DETAIL_CHARACTERS else detail[: _DETAIL_CHARACTERS - 1] + "…"
+    return f"{count} × {PROBLEM_KINDS.get(kind, kind)}" + (f" (first: {first})" if first else "")
