@@ -41,12 +41,13 @@ docs: setup  ## Write the pages that are generated, and the lock of public colum
 bench: setup  ## Measure ingest and comparison on generated traces
 	$(BIN)/python benchmarks/bench.py
 
-# Real traces, views and warehouse exercise DuckDB alone, whose lowest version is close to the newest.
+# The other tests exercise DuckDB alone, whose lowest version is close to the newest.
 test-lowest:  ## Run the tests of readers and renderers with the lowest dependencies that pyproject.toml allows
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
 	VIRTUAL_ENV=.venv-lowest .venv-lowest/bin/uv pip install --quiet --resolution lowest-direct --editable '.[dev]'
-	.venv-lowest/bin/python -m pytest -n auto --ignore tests/test_real_traces.py --ignore tests/test_warehouse.py --ignore tests/views -k "not given_traces"
+	.venv-lowest/bin/python -m pytest -n auto -k "not given_traces" $(addprefix tests/test_,$(addsuffix .py,\
+		bulk cases cli event_array generated html kineto memory_limit readme xlsx))
 
 clean:  ## Remove what the targets above have made
 	rm -rf $(VENV) .venv-lowest $(DEMO) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
