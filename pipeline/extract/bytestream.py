@@ -51,11 +51,15 @@ class ByteStream:
     def blocks_ahead(self) -> Iterator[bytes]:
         """`blocks`, read and decompressed in a thread of their own, a few ahead of the consumer."""
         blocks = self.blocks()
-        with ThreadPoolExecutor(1) as pool:
+        pool = ThreadPoolExecutor(1)
+        try:
             pending = deque(pool.submit(next, blocks, b"") for _ in range(BLOCKS_AHEAD))
             while block := pending.popleft().result():
                 pending.append(pool.submit(next, blocks, b""))
                 yield block
+        finally:
+            # Never waits: a consumer that gives up may be collected in any thread, the pool's own among them.
+            pool.shutdown(wait=False, cancel_futures=True)
 
     @property
     def content_hash(self) -> str:
