@@ -180,11 +180,8 @@ class EventArray:
 
     def _cut(self) -> bytes:
         """Return a prefix of the buffer that looks like whole events; empty where there is no such place."""
-        if self._fill(CHUNK_BYTES):
-            end = self._last_match(_CUT)
-            return self._buffer[: end + 1] if end >= 0 else b""
-        end = self._last_match(_LAST)
-        return self._buffer[: end + 1] if end >= 0 else b""
+        end = self._last_match(_CUT if self._fill(CHUNK_BYTES) else _LAST)
+        return self._buffer[: end + 1]
 
     def _last_match(self, pattern: re.Pattern[bytes]) -> int:
         """Position of the last match, searched backwards through growing tails; -1 without one."""

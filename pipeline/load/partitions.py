@@ -21,7 +21,6 @@ class PartitionWriter:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.row_counts: dict[str, int] = {}
         self._writers: dict[str, pq.ParquetWriter] = {}
         self._pending: dict[str, list[pa.RecordBatch]] = {}
         self._part_numbers: dict[str, int] = {}
@@ -31,7 +30,6 @@ class PartitionWriter:
         """Add a batch of a raw table. Its schema must be the table's."""
         if batch.schema != RAW_TABLES[table]:
             raise TypeError(f"batch for raw.{table} has another schema than pipeline.schema says")
-        self.row_counts[table] = self.row_counts.get(table, 0) + batch.num_rows
         pending = self._pending.setdefault(table, [])
         pending.append(batch)
         if sum(part.nbytes for part in pending) >= ROW_GROUP_BYTES:
