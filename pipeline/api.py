@@ -17,11 +17,12 @@ from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
 from pipeline.catalog.header import View
 from pipeline.errors import TracemillError, UsageError
 from pipeline.extract.source import find_sources, label_of
-from pipeline.ingestion import Ingested, Progress, ingest_file, problem_text
+from pipeline.ingestion import Ingested, ingest_files, problem_text
 from pipeline.load.warehouse import Warehouse
 from pipeline.render.html import write_html
 from pipeline.render.xlsx import write_xlsx
 from pipeline.result import SCOPE_KEYS, Comparison, ResultTable, Side
+from pipeline.workers import Progress, worker_count
 
 DEFAULT_WAREHOUSE = "tracemill-warehouse"
 PathLike = str | os.PathLike[str]
@@ -39,19 +40,23 @@ def ingest(
     warehouse: PathLike | None = None,
     strict: bool = False,
     memory: str | None = None,
+    workers: int = 1,
     progress: Progress | None = None,
 ) -> list[Ingested]:
     """Ingest traces (files, or folders with all traces in them), each as one run.
 
     `label` names the execution, one for all sources; without it each run is named after its file. `strict` makes a
-    trace that had to be mended an error. `memory` limits DuckDB (`2GB`). `progress` receives (file, bytes read). Raises
-    InputError for the first source that cannot be read; runs ingested before it stay.
+    trace that had to be mended an error. `memory` limits DuckDB (`2GB`). `workers` files are read at once, in processes
+    of their own if more than one (which the caller's main module must allow), all that the machine bears with 0.
+    `progress` receives (file, bytes read). Raises InputError for the first source that cannot be read; runs ingested
+    before it stay.
     """
     paths = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     files = [file for path in paths for file in find_sources(Path(path))]
     house = Warehouse(warehouse_folder(warehouse), memory)
     several = label is not None and len(files) > 1
-    done = [ingest_file(house, file, label or label_of(file), several, strict, progress) for file in files]
+    wanted = [(file, label or label_of(file)) for file in files]
+    done = ingest_files(house, wanted, several, strict, progress, workers or worker_count(files))
     house.refresh()
     return done
 
@@ -71,17 +76,22 @@ def compare(
     html: bool = True,
     strict: bool = False,
     memory: str | None = None,
+    workers: int = 1,
     progress: Progress | None = None,
 ) -> Comparison:
     """Compare two runs, each a trace (ingested first), a run id or a label in the warehouse.
 
     Returns the result tables as Arrow; with `output` it also writes a workbook and an HTML page into that folder.
-    `only` and `skip` choose views by name. `memory` limits DuckDB (`2GB`; half of the machine without it). Raises
-    UsageError for an unknown run, step or view.
+    `only` and `skip` choose views by name. `memory` limits DuckDB (`2GB`; half of the machine without it).
+    `workers` as for `ingest`. Raises UsageError for an unknown run, step or view.
     """
     house = Warehouse(warehouse_folder(warehouse), memory)
     views = _chosen(house.catalog, only, skip, details)
-    run_ids = [_run_id(house, side, strict, progress) for side in (base, comparison)]
+    traces = {side: trace for side in (base, comparison) if (trace := _trace(house, side))}
+    wanted = [(trace, label_of(trace)) for trace in traces.values()]
+    done = ingest_files(house, wanted, False, strict, progress, workers or worker_count(list(traces.values())))
+    ingested = dict(zip(traces, (run.run_id for run in done), strict=True))
+    run_ids = [ingested.get(side) or _known_run(house, os.fspath(side)) for side in (base, comparison)]
     with house.connect() as connection:
         sides = [
             _side(connection, house, run, step) for run, step in zip(run_ids, (base_step, comparison_step), strict=True)
@@ -122,17 +132,17 @@ def _chosen(catalog: Catalog, only: Sequence[str], skip: Sequence[str], details:
     ]
 
 
-def _run_id(house: Warehouse, given: PathLike, strict: bool, progress: Progress | None) -> str:
-    """Run id of what a user named: a run id, a label with one run, or a path to one trace."""
+def _trace(house: Warehouse, given: PathLike) -> Path | None:
+    """The trace to ingest for what a user named; None for a run id or a label in the warehouse."""
     path = Path(given)
     if not path.exists() or os.fspath(given) in _names(house):
-        return _known_run(house, os.fspath(given))
+        return None
     files = find_sources(path)
     if len(files) > 1:
         raise UsageError(
             f"{path}: {len(files)} traces; ingest the folder and compare two of its runs, or name one file"
         )
-    return ingest_file(house, files[0], label_of(files[0]), False, strict, progress).run_id
+    return files[0]
 
 
 def _names(house: Warehouse) -> set[str]:

@@ -61,6 +61,10 @@ MemoryOption = Annotated[
     str | None,
     typer.Option("--memory", metavar="SIZE", help="Memory for DuckDB, such as 2GB (default: half of the machine)."),
 ]
+WorkersOption = Annotated[
+    int,
+    typer.Option("--workers", metavar="N", min=0, help="Files read at once (0: all that cores and memory bear)."),
+]
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show a traceback on errors.")]
 
 
@@ -90,6 +94,7 @@ def compare(
     details: Annotated[bool, typer.Option("--details/--no-details", help="Include tables with a row per call.")] = True,
     strict: StrictOption = False,
     memory: MemoryOption = None,
+    workers: WorkersOption = 0,
     debug: DebugOption = False,
 ) -> None:
     """Compare two runs: a summary on screen, a workbook and an HTML page in the output folder."""
@@ -108,6 +113,7 @@ def compare(
             html=html,
             strict=strict,
             memory=memory,
+            workers=workers,
             progress=progress,
         )
     print_comparison(result, sys.stdout, top)
@@ -124,11 +130,20 @@ def ingest(
     warehouse: WarehouseOption = None,
     strict: StrictOption = False,
     memory: MemoryOption = None,
+    workers: WorkersOption = 0,
     debug: DebugOption = False,
 ) -> None:
     """Read traces into the warehouse, each as a run."""
     with _errors(debug), _progress() as progress:
-        done = api.ingest(runs, label=label, warehouse=warehouse, strict=strict, memory=memory, progress=progress)
+        done = api.ingest(
+            runs,
+            label=label,
+            warehouse=warehouse,
+            strict=strict,
+            memory=memory,
+            workers=workers,
+            progress=progress,
+        )
     for run in done:
         typer.echo(f"{run.run_id}  {run.source}" + ("" if run.is_new else "  (already in the warehouse)"))
         for problem in run.problems:

@@ -1,12 +1,15 @@
-"""One trace file into the warehouse: extracted, placed, derived, committed; or found to be there already."""
+"""Trace files into the warehouse: extracted, placed, derived, committed; or found to be there already."""
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterable
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -18,11 +21,11 @@ from pipeline.load.partitions import PartitionWriter, remove
 from pipeline.load.warehouse import Warehouse
 from pipeline.schema import PROBLEM_KINDS, RAW_TABLES
 from pipeline.version import VERSION
+from pipeline.workers import Progress, ahead, executor
 
 # Kinds that tell how the data looks, not that some of it was changed or set aside.
 _HARMLESS = frozenset({"overlap"})
 _DETAIL_CHARACTERS = 100
-Progress = Callable[[Path, int], None]
 
 
 @dataclass(frozen=True)
@@ -36,41 +39,106 @@ class Ingested:
     is_new: bool
 
 
-def ingest_file(
-    house: Warehouse, file: Path, label: str, several: bool, strict: bool, progress: Progress | None
-) -> Ingested:
-    """Ingest one trace as a run. `several` says that the label has other files, so that ids tell the ranks apart.
+@dataclass
+class _Job:
+    """One file on its way: extracted into `folder`, then claimed as `run_id`, then derived."""
 
-    Raises InputError where the file is no trace, or is damaged and `strict` was asked for.
-    """
-    stat = file.stat()
-    known = {
-        "label": label,
-        "source_path": str(file.resolve()),
-        "source_bytes": stat.st_size,
-        "source_modified_ns": stat.st_mtime_ns,
-    }
-    for run_id, manifest in house.manifests().items():
-        if known.items() <= manifest.items():
-            return _ingested(house, run_id, label, file, is_new=False, strict=strict)
-    folder = house.new_folder()
-    try:
-        report = _extract(file, label, folder, progress)
-        for run_id, manifest in house.manifests().items():
-            if (manifest["label"], manifest["content_hash"]) == (label, report.content_hash):
-                return _ingested(house, run_id, label, file, is_new=False, strict=strict)
-        run_id = _claim(house, label, report, several)
-        try:
-            house.place(run_id, folder)
-            house.derive(run_id)
-            done = _ingested(house, run_id, label, file, is_new=True, strict=strict)
-            house.commit(run_id, {**known, "content_hash": report.content_hash, "rank": report.rank})
-        except BaseException:
-            house.abandon(run_id)
-            raise
+    file: Path
+    label: str
+    known: dict[str, Any]
+    folder: Path | None = None
+    extraction: Future[Report] | None = None
+    run_id: str = ""
+    report: Report | None = None
+    derivation: Future[None] | None = None
+
+
+class _Ingest:
+    """The stages of a job. Extraction and derivation run in an executor; runs are named and committed in order."""
+
+    def __init__(
+        self, house: Warehouse, several: bool, strict: bool, pool: Executor, progress: Progress | None
+    ) -> None:
+        self._house = house
+        self._several = several
+        self._strict = strict
+        self._pool = pool
+        self._progress = progress
+        self._folders: list[Path] = []
+        self._uncommitted: dict[tuple[str, str], str] = {}
+
+    def begin(self, wanted: tuple[Path, str]) -> _Job:
+        """Start the extraction, unless the very file is in the warehouse already."""
+        file, label = wanted
+        stat = file.stat()
+        known = {
+            "label": label,
+            "source_path": str(file.resolve()),
+            "source_bytes": stat.st_size,
+            "source_modified_ns": stat.st_mtime_ns,
+        }
+        for run_id, manifest in self._house.manifests().items():
+            if known.items() <= manifest.items():
+                return _Job(file, label, known, run_id=run_id)
+        folder = self._house.new_folder()
+        self._folders.append(folder)
+        return _Job(file, label, known, folder, self._pool.submit(_extract, file, label, folder, self._progress))
+
+    def place(self, job: _Job) -> _Job:
+        """Wait for the extraction, name the run and start to derive its results, unless its content is there."""
+        if job.extraction is None or job.folder is None:
+            return job
+        report = job.extraction.result()
+        content = (job.label, report.content_hash)
+        there = {(run["label"], run["content_hash"]): run_id for run_id, run in self._house.manifests().items()}
+        if run_id := (self._uncommitted | there).get(content):
+            return replace(job, run_id=run_id)
+        run_id = _claim(self._house, job.label, report, self._several)
+        self._uncommitted[content] = run_id
+        self._house.place(run_id, job.folder)
+        return replace(job, run_id=run_id, report=report, derivation=self._pool.submit(self._house.derive, run_id))
+
+    def finish(self, job: _Job) -> Ingested:
+        """Wait for the results and make the run visible."""
+        if job.derivation is None or job.report is None:
+            return _ingested(self._house, job, self._strict)
+        job.derivation.result()
+        done = _ingested(self._house, job, self._strict)
+        report = job.report
+        self._house.commit(job.run_id, {**job.known, "content_hash": report.content_hash, "rank": report.rank})
+        del self._uncommitted[job.label, report.content_hash]
         return done
-    finally:
-        remove([folder])
+
+    def clean_up(self) -> None:
+        """Remove what the jobs have left: temporary folders, and claimed runs that were not committed."""
+        remove(self._folders)
+        for run_id in self._uncommitted.values():
+            self._house.abandon(run_id)
+
+
+def ingest_files(
+    house: Warehouse,
+    wanted: Iterable[tuple[Path, str]],
+    several: bool,
+    strict: bool,
+    progress: Progress | None,
+    workers: int = 1,
+) -> list[Ingested]:
+    """Ingest traces (file, label), each as a run, `workers` at once. `several`: labels have ranks to tell apart.
+
+    Raises InputError for the first file that is no trace, or is damaged and `strict` was asked for; the runs of files
+    before it stay.
+    """
+    with contextlib.ExitStack() as stack:
+        pool, reporting = stack.enter_context(executor(workers, progress))
+        stages = _Ingest(house, several, strict, pool, reporting)
+        try:
+            begun = ahead(map(stages.begin, wanted), workers)
+            placed = ahead(map(stages.place, begun), workers)
+            return [stages.finish(job) for job in placed]
+        finally:
+            stack.close()  # no worker writes any more
+            stages.clean_up()
 
 
 def _extract(file: Path, label: str, folder: Path, progress: Progress | None) -> Report:
@@ -114,12 +182,12 @@ def _claim(house: Warehouse, label: str, report: Report, several: bool) -> str:
     raise UsageError(f"run {name} is being ingested by another process; wait for it, or give another --label")
 
 
-def _ingested(house: Warehouse, run_id: str, label: str, file: Path, *, is_new: bool, strict: bool) -> Ingested:
-    problems = house.problems(run_id)
+def _ingested(house: Warehouse, job: _Job, strict: bool) -> Ingested:
+    problems = house.problems(job.run_id)
     texts = tuple(problem_text(*problem) for problem in problems)
     if strict and any(kind not in _HARMLESS for kind, _, _ in problems):
-        raise InputError(f"{file}: not intact, and --strict was given: {'; '.join(texts)}")
-    return Ingested(run_id, label, file, texts, is_new)
+        raise InputError(f"{job.file}: not intact, and --strict was given: {'; '.join(texts)}")
+    return Ingested(job.run_id, job.label, job.file, texts, job.derivation is not None)
 
 
 def problem_text(kind: str, count: int, detail: str) -> str:

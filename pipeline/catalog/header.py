@@ -25,7 +25,7 @@ from pipeline.errors import CatalogError
 
 # Semantic column types, closed: each allows these DuckDB types. Renderers take labels, units and formats from them.
 COLUMN_TYPES: dict[str, tuple[str, ...]] = {
-    "id": ("VARCHAR", "BIGINT"),
+    "id": ("VARCHAR", "BIGINT", "INTEGER"),
     "name": ("VARCHAR",),
     "text": ("VARCHAR",),
     "category": ("VARCHAR",),

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
 from pipeline.catalog.header import View
@@ -29,10 +30,12 @@ from pipeline.load.partitions import put_in_place, remove
 from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
 
 # DuckDB's buffers while derived results are computed; what does not fit spills into the warehouse's tmp folder.
-DERIVE_MEMORY = "512MiB"
+DERIVE_MEMORY = "640MiB"
 # DuckDB answers an asof join by comparing every pair of rows where it estimates that one side is small. Its estimates
 # behind a materialised CTE are far too small.
 _SORTED_ASOF = "set asof_loop_join_threshold = 0"
+# DuckDB's own bar goes to the standard output; the command line has one for reading.
+_NO_BAR = "set enable_progress_bar = false"
 
 
 class Warehouse:
@@ -138,6 +141,7 @@ class Warehouse:
         if all(self._derived_files(view.qualified, [run_id]) for view in self.catalog.materialized):
             return
         folder = self.new_folder()
+        pa.default_memory_pool().release_unused()  # what reading has left
 
         def compute(view: View) -> list[Path]:
             part = folder / view.name / "part-0000.parquet"
@@ -155,7 +159,7 @@ class Warehouse:
         }
         try:
             with contextlib.closing(duckdb.connect(config=config)) as connection:
-                connection.execute(_SORTED_ASOF)
+                connection.execute(f"{_SORTED_ASOF}; {_NO_BAR}")
                 install(connection, self.catalog, self._partitions([run_id]), compute=compute, comments=False)
         finally:
             remove([folder])
@@ -180,7 +184,7 @@ class Warehouse:
             connection.execute("use warehouse")
             connection.execute(f"set allowed_directories = [{quoted(str(self.folder))}]")
             connection.execute("set enable_external_access = false")
-            connection.execute(_SORTED_ASOF)
+            connection.execute(f"{_SORTED_ASOF}; {_NO_BAR}")
             connection.execute("set lock_configuration = true")
             yield connection
         finally:

@@ -29,18 +29,12 @@ event as (
         case when address is not null then lag(bytes) over by_address end as previous_bytes
     from staging.stg_memory_event
     window by_address as (partition by run_id, pid, device, address order by time_ns, event_index)
-),
-
-marker as (
-    select run_id, step, start_ns, end_ns
-    from intermediate.int_step
-    where start_ns is not null
 )
 
 select
     event.run_id,
     event.event_index,
-    case when event.time_ns < marker.end_ns then marker.step end as step,
+    tree.step,
     event.device,
     event.time_ns,
     event.bytes,
@@ -55,5 +49,3 @@ inner join intermediate.int_call_tree as tree
     on event.run_id = tree.run_id and event.event_index = tree.event_index
 left join staging.stg_host_call as operator
     on tree.run_id = operator.run_id and tree.operator_index = operator.event_index
-asof left join marker
-    on event.run_id = marker.run_id and event.time_ns >= marker.start_ns

@@ -2,13 +2,15 @@
 --
 -- Calls of a thread are taken by start, longer first, then by their place in the file. A sweep over starts and ends counts
 -- the calls that are open at each start; one that ends exactly there is closed. A memory event takes part as a call of
--- no length, which is around nothing.
+-- no length, which is around nothing. Runs and threads
+-- have numbers here, threads one over all runs: narrow keys to sort and to join by.
 --
 -- @title Sweep over host calls
 -- @grain run_id, event_index
 -- @order run_id, thread, position
 -- @column run_id id Run
--- @column thread id Number of the thread
+-- @column run_number id Number of the run
+-- @column thread id Number of the thread, unique over runs
 -- @column position id Place in the order of the thread
 -- @column event_index id Place of the call in the file
 -- @column start_ns timestamp_ns Start
@@ -17,42 +19,34 @@
 -- @column open_count id Calls open at its start
 -- @column open_operator_count id Operators open at its start
 with
-entry as (
-    select run_id, event_index, pid, tid, start_ns, end_ns, call_kind = 'operator' as is_operator
+entry as materialized (
+    select run_id, event_index, pid, tid, start_ns, duration_ns as length_ns, call_kind = 'operator' as is_operator
     from staging.stg_host_call
     union all
-    select run_id, event_index, pid, tid, time_ns as start_ns, time_ns as end_ns, false as is_operator
+    select run_id, event_index, pid, tid, time_ns as start_ns, 0 as length_ns, false as is_operator
     from staging.stg_memory_event
 ),
 
 thread as (
-    select run_id, pid, tid, row_number() over (partition by run_id order by pid, tid) as thread
+    select
+        run_id,
+        pid,
+        tid,
+        dense_rank() over (order by run_id)::integer as run_number,
+        row_number() over (order by run_id, pid, tid)::integer as thread
     from (select distinct run_id, pid, tid from entry)
 ),
 
+call as materialized (
+    select entry.* exclude (pid, tid), thread.run_number, thread.thread
+    from entry
+    inner join thread on entry.run_id = thread.run_id and entry.pid = thread.pid and entry.tid = thread.tid
+),
+
 point as (
-    select
-        entry.run_id,
-        thread.thread,
-        entry.event_index,
-        entry.start_ns as time_ns,
-        1 as change,
-        entry.end_ns - entry.start_ns as length_ns,
-        entry.is_operator
-    from entry
-    inner join thread on entry.run_id = thread.run_id and entry.pid = thread.pid and entry.tid = thread.tid
+    select *, start_ns as time_ns, 1 as change from call
     union all
-    select
-        entry.run_id,
-        thread.thread,
-        entry.event_index,
-        entry.end_ns as time_ns,
-        -1 as change,
-        entry.end_ns - entry.start_ns as length_ns,
-        entry.is_operator
-    from entry
-    inner join thread on entry.run_id = thread.run_id and entry.pid = thread.pid and entry.tid = thread.tid
-    where entry.end_ns > entry.start_ns
+    select *, start_ns + length_ns as time_ns, -1 as change from call where length_ns > 0
 ),
 
 swept as (
@@ -63,7 +57,7 @@ swept as (
         sum(case when length_ns > 0 and is_operator then change else 0 end) over sweep as open_operator_count
     from point
     window sweep as (
-        partition by run_id, thread
+        partition by thread
         order by time_ns, change, length_ns desc, event_index
         rows between unbounded preceding and current row
     )
@@ -71,13 +65,14 @@ swept as (
 
 select
     run_id,
+    run_number,
     thread,
     position,
     event_index,
-    time_ns as start_ns,
-    time_ns + length_ns as end_ns,
+    start_ns,
+    start_ns + length_ns as end_ns,
     is_operator,
-    (open_count - (length_ns > 0)::bigint)::bigint as open_count,
-    (open_operator_count - (length_ns > 0 and is_operator)::bigint)::bigint as open_operator_count
+    (open_count - (length_ns > 0)::integer)::integer as open_count,
+    (open_operator_count - (length_ns > 0 and is_operator)::integer)::integer as open_operator_count
 from swept
 where change = 1

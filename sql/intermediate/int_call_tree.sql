@@ -1,10 +1,12 @@
--- The tree of host calls: one row per host call or memory event, with the calls around it.
+-- The tree of host calls: one row per host call or memory event, with the calls around it and its step.
 --
 -- The parent is the innermost call of the same thread that is still open at the start; a child may outlive its parent.
 -- Where the calls of a group (a call at the root and all that starts before everything in it has ended) are nested, the parent
 -- of a call with n calls open is the last call before it with n - 1; a group is nested if and only if no call found so
 -- outlives its parent. The other groups are peeled, which is exact for any overlap: without its first call, a group falls into
 -- groups whose first calls are its children, and so on.
+--
+-- The step is the one whose host marker is open at the call's start.
 --
 -- @title Tree of host calls
 -- @grain run_id, event_index
@@ -13,76 +15,83 @@
 -- @column run_id id Run that the call belongs to
 -- @column event_index id Place of the call in the file
 -- @column parent_index id Innermost call around it, NULL at the root
--- @column parent_end_ns timestamp_ns End of that call
+-- @column inside_parent_ns duration_ns Part of its duration inside that call
 -- @column operator_index id Innermost operator open at its start: itself, for an operator
 -- @column top_operator_index id Outermost operator open at its start: itself, for an operator without one
+-- @column step id Step that it started in
 with recursive
 call as materialized (
     select
         *,
-        max(case when open_count = 0 then position end) over along as root,
-        max(case when is_operator and open_operator_count = 0 then position end) over along as top_position
+        last_value(case when is_operator and open_operator_count = 0 then event_index end ignore nulls) over (
+            partition by thread order by position rows between unbounded preceding and current row
+        ) as last_top_index
     from intermediate.int_call_sweep
-    window along as (partition by run_id, thread order by position rows between unbounded preceding and current row)
 ),
 
 nested as materialized (
     select
-        call.run_id,
-        call.thread,
-        call.root,
+        call.run_number,
         call.event_index,
+        call.thread,
+        call.start_ns,
+        call.end_ns,
         parent.event_index as parent_index,
         parent.end_ns as parent_end_ns,
         case when call.is_operator then call.event_index else operator.event_index end as operator_index,
-        top_operator.event_index as top_operator_index,
-        coalesce(call.end_ns > parent.end_ns, false) as is_outliving
+        case when call.is_operator or call.open_operator_count > 0 then call.last_top_index end as top_operator_index
     from call
     asof left join (select * from call where end_ns > start_ns) as parent
-        on
-            call.run_id = parent.run_id
-            and call.thread = parent.thread
-            and call.open_count - 1 = parent.open_count
-            and call.position > parent.position
+        on call.thread = parent.thread and call.open_count - 1 = parent.open_count and call.position > parent.position
     asof left join (select * from call where is_operator and end_ns > start_ns) as operator
         on
-            call.run_id = operator.run_id
-            and call.thread = operator.thread
+            call.thread = operator.thread
             and call.open_operator_count - 1 = operator.open_operator_count
             and call.position > operator.position
-    left join call as top_operator
-        on
-            call.run_id = top_operator.run_id
-            and call.thread = top_operator.thread
-            and call.top_position = top_operator.position
-            and (call.is_operator or call.open_operator_count > 0)
 ),
 
-crossed as materialized (
-    select distinct run_id, thread, root from nested where is_outliving
+-- Groups on threads where a call outlives its parent: none, in most traces, and then nothing below costs anything.
+grouped as (
+    select
+        *,
+        max(case when open_count = 0 then position end) over (
+            partition by thread order by position rows between unbounded preceding and current row
+        ) as root
+    from call
+    where thread in (select thread from nested where end_ns > parent_end_ns)
+),
+
+crossed as (
+    select *
+    from grouped
+    where (thread, root) in (
+        select (grouped.thread, grouped.root)
+        from grouped
+        inner join nested on grouped.run_number = nested.run_number and grouped.event_index = nested.event_index
+        where nested.end_ns > nested.parent_end_ns
+    )
 ),
 
 peeled as (
     select
-        call.run_id,
-        call.event_index,
-        call.start_ns,
-        call.end_ns,
-        call.is_operator,
-        call.position,
-        call.thread,
-        call.root as family,
-        {'position': call.root, 'event_index': null::bigint, 'end_ns': null::bigint, 'is_operator': false} as head,
+        run_number,
+        event_index,
+        start_ns,
+        end_ns,
+        is_operator,
+        position,
+        thread,
+        root as family,
+        {'position': root, 'event_index': null::bigint, 'end_ns': null::bigint, 'is_operator': false} as head,
         false as is_head,
         null::bigint as parent_index,
         null::bigint as parent_end_ns,
         null::bigint as operator_index,
         null::bigint as top_operator_index
-    from call
-    inner join crossed on call.run_id = crossed.run_id and call.thread = crossed.thread and call.root = crossed.root
+    from crossed
     union all
     select
-        run_id,
+        run_number,
         event_index,
         start_ns,
         end_ns,
@@ -95,7 +104,7 @@ peeled as (
                 when is_first
                     then {'position': position, 'event_index': event_index, 'end_ns': end_ns, 'is_operator': is_operator}
             end
-        ) over (partition by run_id, thread, head.position order by position) as head,
+        ) over (partition by thread, head.position order by position) as head,
         is_first as is_head,
         head.event_index as parent_index,
         head.end_ns as parent_end_ns,
@@ -107,7 +116,7 @@ peeled as (
             case when head.is_operator and head.end_ns > start_ns then head.event_index end as around,
             start_ns >= coalesce(
                 max(end_ns) over (
-                    partition by run_id, thread, head.position
+                    partition by thread, head.position
                     order by position
                     rows between unbounded preceding and 1 preceding
                 ),
@@ -116,18 +125,46 @@ peeled as (
         from peeled
         where not is_head
     )
+),
+
+placed as (
+    select run_number, event_index, start_ns, end_ns, parent_index, parent_end_ns, operator_index, top_operator_index
+    from nested
+    where (run_number, event_index) not in (select (run_number, event_index) from crossed)
+    union all
+    select
+        run_number,
+        event_index,
+        start_ns,
+        end_ns,
+        parent_index,
+        parent_end_ns,
+        case when is_operator then event_index else operator_index end as operator_index,
+        coalesce(top_operator_index, case when is_operator then event_index end) as top_operator_index
+    from peeled
+    where is_head
+),
+
+run as (
+    select distinct run_id, run_number from call
+),
+
+marker as (
+    select run.run_number, step.step, step.start_ns, step.end_ns
+    from intermediate.int_step as step
+    inner join run on step.run_id = run.run_id
+    where step.start_ns is not null
 )
 
-select run_id, event_index, parent_index, parent_end_ns, operator_index, top_operator_index
-from nested
-anti join crossed using (run_id, thread, root)
-union all
 select
-    run_id,
-    event_index,
-    parent_index,
-    parent_end_ns,
-    case when is_operator then event_index else operator_index end as operator_index,
-    coalesce(top_operator_index, case when is_operator then event_index end) as top_operator_index
-from peeled
-where is_head
+    run.run_id,
+    placed.event_index,
+    placed.parent_index,
+    case when placed.parent_index is not null then least(placed.end_ns, placed.parent_end_ns) - placed.start_ns end
+        as inside_parent_ns,
+    placed.operator_index,
+    placed.top_operator_index,
+    case when placed.start_ns < marker.end_ns then marker.step end as step
+from placed
+asof left join marker on placed.run_number = marker.run_number and placed.start_ns >= marker.start_ns
+inner join run on placed.run_number = run.run_number

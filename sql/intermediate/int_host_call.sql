@@ -1,7 +1,7 @@
 -- Host calls in their tree, with self time and step: one row per host call.
 --
 -- Self time is the duration less the part that direct children cover; children of one call never overlap each other,
--- since the later would be a child of the earlier. The step is the one whose host marker is open at the call's start.
+-- since the later would be a child of the earlier.
 --
 -- @title Host calls
 -- @grain run_id, event_index
@@ -27,24 +27,11 @@
 -- @column top_operator_index id Outermost operator open at its start: itself, for an operator without one
 -- @column step id Step that it started in
 with
-call as (
-    select call.*, tree.* exclude (run_id, event_index)
-    from staging.stg_host_call as call
-    inner join intermediate.int_call_tree as tree
-        on call.run_id = tree.run_id and call.event_index = tree.event_index
-),
-
 covered as (
-    select run_id, parent_index, sum(least(end_ns, parent_end_ns) - start_ns)::bigint as covered_ns
-    from call
+    select run_id, parent_index, sum(inside_parent_ns)::bigint as covered_ns
+    from intermediate.int_call_tree
     where parent_index is not null
     group by run_id, parent_index
-),
-
-marker as (
-    select run_id, step, start_ns, end_ns
-    from intermediate.int_step
-    where start_ns is not null
 )
 
 select
@@ -63,12 +50,12 @@ select
     call.sequence_number,
     call.forward_thread,
     call.input_shapes,
-    call.parent_index,
-    call.operator_index,
-    call.top_operator_index,
-    case when call.start_ns < marker.end_ns then marker.step end as step
-from call
+    tree.parent_index,
+    tree.operator_index,
+    tree.top_operator_index,
+    tree.step
+from staging.stg_host_call as call
+inner join intermediate.int_call_tree as tree
+    on call.run_id = tree.run_id and call.event_index = tree.event_index
 left join covered
     on call.run_id = covered.run_id and call.event_index = covered.parent_index
-asof left join marker
-    on call.run_id = marker.run_id and call.start_ns >= marker.start_ns

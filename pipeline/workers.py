@@ -1,0 +1,103 @@
+"""Jobs on several files at once: in processes of their own, or one after another in this one."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pipeline.errors import TracemillError
+from pipeline.load.memory import available_bytes
+
+Progress = Callable[[Path, int], None]
+Item = TypeVar("Item")
+# What one ingest may take at its peak; as many run at once as fit half of the memory.
+WORKER_BYTES = 1 << 30
+# Smaller files are read before a process has started.
+SMALL_BYTES = 4 << 20
+
+_reported: Any = None  # in a worker process: the queue of (file, bytes read)
+
+
+class _Inline(Executor):
+    """Runs a job when it is submitted."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def worker_count(files: Sequence[Path]) -> int:
+    """Files to read at once: those worth a process, no more than there are cores and than memory allows."""
+    large = sum(file.stat().st_size >= SMALL_BYTES for file in files)
+    return max(1, min(large, os.cpu_count() or 1, available_bytes() // 2 // WORKER_BYTES))
+
+
+@contextlib.contextmanager
+def executor(workers: int, progress: Progress | None) -> Iterator[tuple[Executor, Progress | None]]:
+    """An executor, and the progress callback to give to its jobs.
+
+    Processes are spawned, not forked, since DuckDB and Arrow have threads: a script that asks for more than one worker
+    must be importable (`if __name__ == "__main__":`).
+    """
+    if workers == 1:
+        yield _Inline(), progress
+        return
+    context = multiprocessing.get_context("spawn")
+    queue = context.SimpleQueue()
+    listener = threading.Thread(target=_listen, args=(queue, progress or (lambda *_: None)), daemon=True)
+    listener.start()
+    pool = ProcessPoolExecutor(workers, context, initializer=_start, initargs=(queue if progress else None,))
+    try:
+        with pool:
+            try:
+                yield pool, _report
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+    finally:
+        queue.put(None)
+        listener.join()
+
+
+def ahead(items: Iterable[Item], count: int) -> Iterator[Item]:
+    """The items, up to `count` of them begun before the first is given; those before a failure all are."""
+    window: deque[Item] = deque()
+    failure = None
+    try:
+        for item in items:
+            window.append(item)
+            if len(window) >= count:
+                yield window.popleft()
+    except TracemillError as error:
+        failure = error
+    yield from window
+    if failure is not None:
+        raise failure
+
+
+def _start(queue: Any) -> None:
+    """Begin a worker process; an interrupt ends it without a traceback of its own."""
+    global _reported  # noqa: PLW0603  (one for the life of the process)
+    _reported = queue
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _report(file: Path, size: int) -> None:
+    if _reported is not None:
+        _reported.put((file, size))
+
+
+def _listen(queue: Any, progress: Progress) -> None:
+    while (item := queue.get()) is not None:
+        progress(*item)
