@@ -18,8 +18,9 @@ MAY_IMPORT = {
     "extract": FOUNDATION | {"extract"},
     "load": FOUNDATION | {"load", "catalog"},
     "render": FOUNDATION | {"render", "catalog", "result"},
-    "ingestion": FOUNDATION | {"extract", "load"},
-    "api": FOUNDATION | {"ingestion", "extract", "load", "catalog", "render", "result"},
+    "workers": FOUNDATION | {"load"},
+    "ingestion": FOUNDATION | {"extract", "load", "workers"},
+    "api": FOUNDATION | {"ingestion", "workers", "extract", "load", "catalog", "render", "result"},
     "cli": FOUNDATION | {"api", "catalog", "render", "__init__"},
     "__init__": {"api", "errors", "version"},
 }

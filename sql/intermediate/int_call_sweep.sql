@@ -2,8 +2,8 @@
 --
 -- Calls of a thread are taken by start, longer first, then by their place in the file. A sweep over starts and ends counts
 -- the calls that are open at each start; one that ends exactly there is closed. A memory event takes part as a call of
--- no length, which is around nothing. Runs and threads
--- have numbers here, threads one over all runs: narrow keys to sort and to join by.
+-- no length, which is around nothing. Threads
+-- have numbers here, one over all runs.
 --
 -- @title Sweep over host calls
 -- @grain run_id, event_index
@@ -28,18 +28,20 @@ entry as materialized (
 ),
 
 thread as (
-    select
-        run_id,
-        pid,
-        tid,
-        dense_rank() over (order by run_id)::integer as run_number,
-        row_number() over (order by run_id, pid, tid)::integer as thread
+    select run_id, pid, tid, row_number() over (order by run_id, pid, tid)::integer as thread
     from (select distinct run_id, pid, tid from entry)
 ),
 
 call as materialized (
-    select entry.* exclude (pid, tid), thread.run_number, thread.thread
+    select
+        run.run_number,
+        thread.thread,
+        entry.event_index,
+        entry.start_ns,
+        entry.length_ns,
+        entry.is_operator
     from entry
+    inner join intermediate.int_run_number as run on entry.run_id = run.run_id
     inner join thread on entry.run_id = thread.run_id and entry.pid = thread.pid and entry.tid = thread.tid
 ),
 
@@ -64,15 +66,16 @@ swept as (
 )
 
 select
-    run_id,
-    run_number,
-    thread,
-    position,
-    event_index,
-    start_ns,
-    start_ns + length_ns as end_ns,
-    is_operator,
-    (open_count - (length_ns > 0)::integer)::integer as open_count,
-    (open_operator_count - (length_ns > 0 and is_operator)::integer)::integer as open_operator_count
+    run.run_id,
+    swept.run_number,
+    swept.thread,
+    swept.position,
+    swept.event_index,
+    swept.start_ns,
+    swept.start_ns + swept.length_ns as end_ns,
+    swept.is_operator,
+    (swept.open_count - (swept.length_ns > 0)::integer)::integer as open_count,
+    (swept.open_operator_count - (swept.length_ns > 0 and swept.is_operator)::integer)::integer as open_operator_count
 from swept
-where change = 1
+inner join intermediate.int_run_number as run on swept.run_number = run.run_number
+where swept.change = 1

@@ -22,7 +22,7 @@
 with recursive
 call as materialized (
     select
-        *,
+        * exclude (run_id),
         last_value(case when is_operator and open_operator_count = 0 then event_index end ignore nulls) over (
             partition by thread order by position rows between unbounded preceding and current row
         ) as last_top_index
@@ -145,14 +145,10 @@ placed as (
     where is_head
 ),
 
-run as (
-    select distinct run_id, run_number from call
-),
-
 marker as (
     select run.run_number, step.step, step.start_ns, step.end_ns
     from intermediate.int_step as step
-    inner join run on step.run_id = run.run_id
+    inner join intermediate.int_run_number as run on step.run_id = run.run_id
     where step.start_ns is not null
 )
 
@@ -167,4 +163,4 @@ select
     case when placed.start_ns < marker.end_ns then marker.step end as step
 from placed
 asof left join marker on placed.run_number = marker.run_number and placed.start_ns >= marker.start_ns
-inner join run on placed.run_number = run.run_number
+inner join intermediate.int_run_number as run on placed.run_number = run.run_number

@@ -143,6 +143,8 @@ def test_the_declared_order_can_be_used_and_columns_are_as_declared(house, view)
     assert [column[0] for column in house.connection.description] == [column.name for column in declared.columns]
 
 
+# Numbers among the runs that there are.
+NUMBERS = {"run_number", "thread"}
 OF_ONE_RUN = [
     name
     for name, view in catalog().views.items()
@@ -152,7 +154,8 @@ OF_ONE_RUN = [
 
 @pytest.mark.parametrize("view", OF_ONE_RUN)
 def test_a_run_has_the_same_rows_alone_and_beside_others(house, alone, view):
-    together = f"select * from {view} where run_id = 'r0' order by all"
+    columns = ", ".join(column.name for column in catalog().views[view].columns if column.name not in NUMBERS)
+    together = f"select {columns} from {view} where run_id = 'r0' order by all"
     assert house.rows(together) == alone.rows(together)
 
 

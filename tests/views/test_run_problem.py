@@ -107,3 +107,13 @@ def test_every_kind_of_problem_that_the_views_add_is_explained():
     kinds = {kind for (kind,) in house.rows("select kind from marts.problem")}
     assert kinds == {"no_time", "overlap"}
     assert kinds <= set(PROBLEM_KINDS)
+
+
+def test_runs_are_numbered_by_id_from_1_on():
+    house = views(v2=[op("a", 0, 10)], v1=[], v3=[op("a", 0, 10)])
+    assert house.pairs("select run_id, run_number from intermediate.int_run_number") == {"v1": 1, "v2": 2, "v3": 3}
+
+
+def test_calls_of_runs_that_share_thread_ids_stay_apart():
+    house = views(v1=[op("outer", 0, 100)], v2=[op("inner", 10, 10)])
+    assert house.pairs("select run_id, parent_index from intermediate.int_call_tree") == {"v1": None, "v2": None}
