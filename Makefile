@@ -38,7 +38,7 @@ lint: setup  ## Check style and types
 docs: setup  ## Write the pages that are generated, and the lock of public columns
 	$(BIN)/python -m pipeline.catalog.dictionary
 
-bench: setup  ## Measure ingest and comparison on generated traces
+bench: setup  ## Measure every stage on generated traces of 100 MB and 1 GB
 	$(BIN)/python benchmarks/bench.py
 
 # The other tests exercise DuckDB alone, whose lowest version is close to the newest.
