@@ -38,7 +38,7 @@ lint: setup  ## Check style and types
 docs: setup  ## Write the pages that are generated, and the lock of public columns
 	$(BIN)/python -m pipeline.catalog.dictionary
 
-bench: setup  ## Measure ingest and comparison on generated traces
+bench: setup  ## Measure every stage on generated traces of 100 MB and 1 GB
 	$(BIN)/python benchmarks/bench.py
 
 # The other tests exercise DuckDB alone, whose lowest version is close to the newest.
@@ -47,7 +47,7 @@ test-lowest:  ## Run the tests of readers and renderers with the lowest dependen
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
 	VIRTUAL_ENV=.venv-lowest .venv-lowest/bin/uv pip install --quiet --resolution lowest-direct --editable '.[dev]'
 	.venv-lowest/bin/python -m pytest -n auto -k "not given_traces" $(addprefix tests/test_,$(addsuffix .py,\
-		bulk cases cli event_array generated html kineto memory_limit readme xlsx))
+		bulk cases cli event_array generated html kineto memory_limit readme sheetrows xlsx))
 
 clean:  ## Remove what the targets above have made
 	rm -rf $(VENV) .venv-lowest $(DEMO) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,30 +1,33 @@
-"""Measures ingest and comparison on generated traces, or on traces given: each stage as a process of its own.
+"""Measures every stage as a process of its own, and prints Markdown, a table for each trace.
 
-    python benchmarks/bench.py                        # a generated trace of 3 million events
-    python benchmarks/bench.py --mb 100 --mb 1000     # generated traces of these sizes
-    python benchmarks/bench.py --reference TRACE ...  # traces given, with the reference reader beside the bulk lane
+    python benchmarks/bench.py                        # generated traces of 100 MB and 1 GB
+    python benchmarks/bench.py --mb 10000             # a generated trace of 10 GB
+    python benchmarks/bench.py TRACE [OTHER]          # a trace given, and one to compare it with (itself without)
+    python benchmarks/bench.py --rows 1000000         # a workbook of so many rows
+    python benchmarks/bench.py --runs 200             # a warehouse of so many runs beside one of two
 
-Prints MB/s (of uncompressed JSON), events/s and the peak resident memory of each stage. Machines are shared and noisy:
-compare figures of one run, as ratios.
+With TRACEMILL_BENCH_MSPROF and TRACEMILL_BENCH_HTA (see others.py) other tools compare the same two traces. MB are of
+uncompressed JSON. Machines are shared and noisy: compare figures of one run, as ratios, and look at CPU s first.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import os
 import platform
-import subprocess
+import shutil
 import sys
 import tempfile
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-TRACEMILL = [sys.executable, "-m", "pipeline.cli"]
+import duckdb
+import others
+from isal import igzip
+from stage import ROOT, TRACEMILL, Stage, run
+
+DEFAULT_MB = (100, 1000)
 EXTRACT = """
 import sys
 from pathlib import Path
@@ -36,94 +39,210 @@ for table, batch in kineto.extract(Path(sys.argv[1]), Report(), lane=sys.argv[3]
     writer.write(table, batch)
 writer.close()
 """
+GENERATE = """
+import sys
+from pathlib import Path
+from fixtures.make_fixtures import demo_models, write_trace
+write_trace(demo_models()[int(sys.argv[2])], Path(sys.argv[1]), None, int(sys.argv[3]) if sys.argv[3:] else None)
+"""
+Header = Sequence[str]
 
 
-@dataclass(frozen=True)
-class Stage:
-    """One finished process: wall and processor time in seconds, its peak resident memory in MB."""
-
-    name: str
-    seconds: float
-    cpu_seconds: float
-    peak_mb: float
-    output: str
+def generate(path: Path, version: int, *size: str) -> Path:
+    """A trace of the demo's older (0) or newer (1) model, of `size` bytes or of its own size."""
+    run("generate", [sys.executable, "-c", GENERATE, str(path), str(version), *size])
+    return path
 
 
-def run(name: str, command: list[str]) -> Stage:
-    """Run a command to its end. Raises SystemExit where it fails."""
-    started = time.perf_counter()
-    with tempfile.TemporaryFile("w+") as out:
-        process = subprocess.Popen(command, stdout=out, cwd=ROOT)
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - started
-        out.seek(0)
-        output = out.read()
-    if os.waitstatus_to_exitcode(status):
-        raise SystemExit(f"{' '.join(command)}: failed")
-    return Stage(name, seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, output)
-
-
-def generated(folder: Path, events: int, sizes: list[int]) -> Iterator[Path]:
-    """Make the traces asked for, one after another."""
-    wanted = [("--mb", size) for size in sizes] or [("--events", events)]
-    for option, amount in wanted:
-        path = folder / f"generated-{option.lstrip('-')}-{amount}.json"
-        run("generate", [sys.executable, "fixtures/make_fixtures.py", "big", str(path), option, str(amount)])
-        yield path
-        path.unlink()
-
-
-def stages(path: Path, folder: Path, reference: bool) -> Iterator[Stage]:
-    """Extraction alone, ingest (extraction and derived results), and a comparison of two ingested runs."""
-    lanes = ["bulk", "reference"] if reference else ["bulk"]
-    for lane in lanes:
-        yield run(f"extract, {lane}", [sys.executable, "-c", EXTRACT, str(path), str(folder / lane), lane])
-    house = ["-w", str(folder / "warehouse")]
-    yield run("ingest", [*TRACEMILL, "ingest", str(path), "--label", "base", *house])
-    run("ingest", [*TRACEMILL, "ingest", str(path), "--label", "new", *house])
-    yield run("compare, warm", [*TRACEMILL, "compare", "base", "new", "-o", str(folder), *house])
-    count = "select event_count from marts.run where run_id = 'base'"
-    yield run("count", [*TRACEMILL, "sql", count, "-f", "json", *house])
-
-
-def measure(path: Path, folder: Path, reference: bool) -> None:
-    """Print a line a stage."""
-    *found, counted = stages(path, folder, reference)
+def measure(base: Path, new: Path, folder: Path, lanes: Sequence[str]) -> None:
+    """Print the table of a trace and its comparison with another, and the ratios in it."""
+    reading = list(_reading(base, folder, lanes))
+    comparing = list(_comparing(base, new, folder))
+    query = "select event_count from marts.run where run_id = 'base'"
+    counted = run("count", [*TRACEMILL, "sql", query, "-f", "json", "-w", str(folder / "ingested")])
     events = json.loads(counted.output)[0]["event_count"]
-    size = uncompressed_size(path) / 1e6
-    print(f"\n{path.name}: {size:,.0f} MB, {events:,} events\n")
-    print("| stage | s | CPU s | peak MB | MB/s | events/s |\n|---|---:|---:|---:|---:|---:|")
-    for stage in found:
-        is_reading = not stage.name.startswith("compare")
-        rates = f"{size / stage.seconds:,.1f} | {events / stage.seconds:,.0f}" if is_reading else " | "
-        print(
-            f"| {stage.name} | {stage.seconds:.2f} | {stage.cpu_seconds:.2f} | {stage.peak_mb:,.0f} | {rates} |",
-            flush=True,
+    size = uncompressed_size(base) / 1e6
+    heading(f"{base.name}: {size:,.0f} MB, {events:,} events")
+    print_table(
+        ("stage", "s", "CPU s", "peak MB", "MB/s", "events/s"),
+        [
+            *(
+                (*_figures(stage), f"{size / stage.seconds:,.0f}", f"{events / stage.seconds:,.0f}")
+                for stage in reading
+            ),
+            *((*_figures(stage), "", "") for stage in comparing),
+        ],
+    )
+    cold = comparing[0]
+    pairs = [(reading[0], stage) for stage in reading if stage.name == "extract, reference"]
+    pairs += [(cold, stage) for stage in comparing if not stage.name.startswith("compare")]
+    print_ratios(pairs)
+
+
+def _reading(trace: Path, folder: Path, lanes: Sequence[str]) -> Iterator[Stage]:
+    """Extraction alone, by lane and from .gz, and ingest (extraction and derived results)."""
+
+    def extract(name: str, source: Path, lane: str) -> Stage:
+        with tempfile.TemporaryDirectory(dir=folder) as out:
+            return run(name, [sys.executable, "-c", EXTRACT, str(source), out, lane])
+
+    for lane in lanes:
+        yield extract(f"extract, {lane}", trace, lane)
+    if trace.suffix != ".gz":
+        packed = folder / f"{trace.name}.gz"
+        with trace.open("rb") as source, igzip.open(packed, "wb", compresslevel=1) as target:
+            shutil.copyfileobj(source, target, 1 << 20)
+        yield extract("extract, bulk, from .gz", packed, "bulk")
+        packed.unlink()
+    yield run("ingest", [*TRACEMILL, "ingest", str(trace), "--label", "base", "-w", str(folder / "ingested")])
+
+
+def _comparing(base: Path, new: Path, folder: Path) -> Iterator[Stage]:
+    """Both traces given as files: into a new warehouse, then out of it; the same by other tools."""
+    if new == base:
+        new = folder / f"again-{base.name}"
+        shutil.copyfile(base, new)
+    command = [*TRACEMILL, "compare", str(base), str(new), "-w", str(folder / "compared"), "-o", str(folder)]
+    yield run("compare, cold", command)
+    yield run("compare, warm", command)
+    yield run("compare, warm, --no-details", [*command, "--no-details"])
+    with tempfile.TemporaryDirectory(dir=folder) as out:
+        yield from others.comparisons(unpacked(base, folder), unpacked(new, folder), Path(out))
+
+
+def unpacked(trace: Path, folder: Path) -> Path:
+    """The trace without compression, which not every tool reads."""
+    if trace.suffix != ".gz":
+        return trace
+    plain = folder / trace.stem
+    with igzip.open(trace) as source, plain.open("wb") as target:
+        shutil.copyfileobj(source, target, 1 << 20)
+    return plain
+
+
+def measure_workbook(rows: int, folder: Path) -> None:
+    """Print what a workbook of so many rows takes, and what it would take cell by cell."""
+    script = [sys.executable, str(ROOT / "benchmarks" / "workbook.py"), str(rows), str(folder / "out.xlsx")]
+    names = ("workbook", "the same cell by cell", "making the rows alone")
+    stages = [
+        run(name, [*script, *lane]) for name, lane in zip(names, ([], ["--by-cell"], ["--rows-only"]), strict=True)
+    ]
+    heading(f"A workbook of {rows:,} rows of 16 columns")
+    print_table(("stage", "s", "CPU s", "peak MB"), [_figures(stage) for stage in stages])
+    print_ratios([(stages[0], stages[1])])
+
+
+def measure_runs(runs: int, folder: Path) -> None:
+    """Print how a warm comparison among many runs compares with that of the only two."""
+    trace = generate(folder / "trace.json", 0)
+    found: dict[int, dict[str, float]] = {}
+    for count in (2, runs):
+        traces = folder / f"{count}-traces"
+        traces.mkdir()
+        for number in range(count):
+            (traces / f"v{number}.json").symlink_to(trace)
+        house = str(folder / f"{count}-runs")
+        ingested = run("ingest", [*TRACEMILL, "ingest", str(traces), "-w", house])
+        script = str(ROOT / "benchmarks" / "manyruns.py")
+        found[count] = json.loads(run("compare", [sys.executable, script, house, "v0", "v1"]).output)
+        found[count]["ingest, per run"] = ingested.cpu_seconds / count
+    heading(f"Two runs of a warehouse of 2 runs and of {runs}")
+    rows = [
+        (part, f"{1000 * few:,.1f}", f"{1000 * many:,.1f}", f"{many / few:.2f}")
+        for (part, few), many in zip(found[2].items(), found[runs].values(), strict=True)
+    ]
+    print_table(("part", "CPU ms, 2 runs", f"CPU ms, {runs} runs", "ratio"), rows)
+
+
+def _figures(stage: Stage) -> tuple[str, ...]:
+    return stage.name, f"{stage.seconds:.2f}", f"{stage.cpu_seconds:.2f}", f"{stage.peak_mb:,.0f}"
+
+
+def heading(title: str) -> None:
+    """A section: its title, the command that prints it, and the machine."""
+    arguments = [Path(argument).name if Path(argument).exists() else argument for argument in sys.argv[1:]]
+    variables = [f"{name}=… " for name in others.VARIABLES if os.environ.get(name)]
+    print(
+        f"\n### {title}\n\n`{''.join(variables)}{' '.join(['python benchmarks/bench.py', *arguments])}`, {machine()}\n"
+    )
+
+
+def machine() -> str:
+    """The processor, cores, memory and versions; and how busy it is, for it may be shared."""
+    names = [
+        line.partition(":")[2].strip()
+        for line in Path("/proc/cpuinfo").read_text().splitlines()
+        if line.startswith("model name")
+    ]
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    processor = names[0] if names else platform.machine()
+    versions = f"Python {platform.python_version()}, DuckDB {duckdb.__version__}"
+    return f"{processor}, {os.cpu_count()} cores, {memory:.0f} GiB, {versions}; load {LOAD:.1f} before the first stage"
+
+
+LOAD = os.getloadavg()[0]
+
+
+def print_table(header: Header, rows: Sequence[Sequence[str]]) -> None:
+    """A Markdown table, first column to the left."""
+    print(f"| {' | '.join(header)} |\n|---|{'---:|' * (len(header) - 1)}")
+    for row in rows:
+        print(f"| {' | '.join(row)} |")
+    sys.stdout.flush()
+
+
+def print_ratios(pairs: Sequence[tuple[Stage, Stage]]) -> None:
+    """How much more of everything the second of each pair took."""
+    if not pairs:
+        return
+    print()
+    rows = [
+        (
+            f"{second.name} / {first.name}",
+            f"{second.seconds / first.seconds:.1f}",
+            f"{second.cpu_seconds / first.cpu_seconds:.1f}",
+            f"{second.peak_mb / first.peak_mb:.1f}",
         )
+        for first, second in pairs
+    ]
+    print_table(("ratio", "s", "CPU s", "peak MB"), rows)
 
 
 def uncompressed_size(path: Path) -> int:
     """Bytes of the JSON text."""
     if path.suffix != ".gz":
         return path.stat().st_size
-    with gzip.open(path) as file:
+    with igzip.open(path) as file:
         return sum(map(len, iter(lambda: file.read(1 << 20), b"")))
 
 
 def main() -> None:
     """Parse the arguments and measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("traces", nargs="*", type=Path, metavar="TRACE")
-    parser.add_argument("--events", type=int, default=3_000_000, help="events of the generated trace")
-    parser.add_argument("--mb", type=int, action="append", default=[], help="size of a generated trace (repeatable)")
-    parser.add_argument("--reference", action="store_true", help="measure the reference reader, too")
-    arguments = parser.parse_args()
-    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
+    parser.add_argument("trace", nargs="?", type=Path, metavar="TRACE")
+    parser.add_argument("other", nargs="?", type=Path, metavar="OTHER")
+    parser.add_argument("--mb", type=int, action="append", default=[], help="size of generated traces (repeatable)")
+    parser.add_argument("--no-reference", action="store_true", help="leave out the reference reader")
+    parser.add_argument("--rows", type=int, help="measure a workbook of so many rows instead")
+    parser.add_argument("--runs", type=int, help="measure a warehouse of so many runs instead")
+    given = parser.parse_args()
+    lanes = ["bulk"] if given.no_reference else ["bulk", "reference"]
     with tempfile.TemporaryDirectory(prefix="tracemill-bench-") as name:
-        given = [path.resolve() for path in arguments.traces]
-        for path in given or generated(Path(name), arguments.events, arguments.mb):
-            with tempfile.TemporaryDirectory(dir=name) as folder:
-                measure(path, Path(folder), arguments.reference)
+        folder = Path(name)
+        if given.rows:
+            measure_workbook(given.rows, folder)
+        if given.runs:
+            measure_runs(given.runs, folder)
+        if given.trace:
+            base = given.trace.resolve()
+            measure(base, given.other.resolve() if given.other else base, folder, lanes)
+        for size in given.mb or (() if given.rows or given.runs or given.trace else DEFAULT_MB):
+            with tempfile.TemporaryDirectory(dir=folder) as place:
+                pair = [
+                    generate(Path(place) / f"{version}-{size}MB.json", number, str(size * 1_000_000))
+                    for number, version in enumerate(("base", "new"))
+                ]
+                measure(pair[0], pair[1], Path(place), lanes)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ import pytest
 
 import pipeline
 from pipeline.errors import WarehouseError
-from pipeline.load.warehouse import Warehouse
 from tests import traces
 from tests.asking import rows
 
@@ -150,20 +149,3 @@ def test_a_missing_or_damaged_warehouse_says_so(tmp_path):
     (tmp_path / "house" / "runs" / "x" / "manifest.json").write_text("{")
     with pytest.raises(WarehouseError, match="not a manifest"):
         rows(tmp_path / "house", "select 1")
-
-
-def test_a_comparison_opens_the_files_of_its_two_runs_only(tmp_path):
-    house = Warehouse(tmp_path / "house")
-    source = traces.write(tmp_path / "t.json")
-    for i in range(5):
-        pipeline.ingest(source, label=f"v{i}", warehouse=house.folder)
-    with house.connect() as connection:
-        for view in house.catalog.comparisons:
-            query = f"select * from {view.qualified} where base_run_id = 'v1' and comparison_run_id = 'v3'"
-            plan = "\n".join(row[1] for row in connection.execute(f"explain analyze {query}").fetchall())
-            read = [
-                int(line.split("Files Read:")[1].split()[0].strip("│ "))
-                for line in plan.splitlines()
-                if "Files Read:" in line
-            ]
-            assert all(n <= 2 for n in read), (view.name, read)

@@ -25,6 +25,9 @@ EVIL = [
     "a\x01b",
     "</script><b>",
     '=HYPERLINK("x")',
+    '<r></is></c><c r="B3"><f>1+1</f></c><c><is></r>',
+    " padded\nand broken ",
+    "_x0041_",
 ]
 
 
@@ -90,8 +93,16 @@ def test_no_cell_is_a_formula_or_a_link(compared):
     assert kinds == {"s", "n"}
     assert not any(cell.hyperlink for row in cells(path, "KernelCompare") for cell in row)
     names = [row[0].value for row in cells(path, "KernelCompare")[2:]]
-    assert {"=1+1", "@SUM(A1)", "http://example.com/x"} <= set(names)
+    assert {name for name in EVIL if len(name) < 100 and "\x01" not in name} - {"_x0041_"} <= set(names)
     assert max(map(len, names)) <= 32_767
+
+
+def test_what_a_person_called_a_run_is_text(tmp_path):
+    evil = '<r></is></c><c r="B3"><f>1+1</f></c><c><is></r>'
+    pipeline.ingest(traces.write(tmp_path / "t.json"), label=evil, warehouse=tmp_path / "house")
+    result = pipeline.compare(evil, evil, warehouse=tmp_path / "house", output=tmp_path / "out", html=False)
+    about = {row[0].value: row[1] for row in cells(result.files[0], "About")}
+    assert (about["label"].value, about["label"].data_type) == (evil, "s")
 
 
 def test_the_tree_is_indented(compared):

@@ -30,7 +30,7 @@ from pipeline.load.partitions import put_in_place, remove
 from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
 
 # DuckDB's buffers while derived results are computed; what does not fit spills into the warehouse's tmp folder.
-DERIVE_MEMORY = "640MiB"
+DERIVE_MEMORY = "512MiB"
 # DuckDB answers an asof join by comparing every pair of rows where it estimates that one side is small. Its estimates
 # behind a materialised CTE are far too small.
 _SORTED_ASOF = "set asof_loop_join_threshold = 0"

@@ -108,9 +108,11 @@ def _fitting(width: int, columns: list[Column], rows: list[dict[str, Any]]) -> t
 
 
 def _chosen(table: ResultTable, top: int) -> tuple[list[dict[str, Any]], str | None]:
-    """Rows to show: the largest regressions where the order is by a difference, else all."""
+    """Rows to show: the largest regressions where the order is by a difference; else all, or the first of a detail."""
     by_difference = table.view.order.split(" ")[0]
     if not by_difference.startswith("diff_"):
+        if table.view.detail and table.rows.num_rows > top:
+            return table.rows.slice(0, top).to_pylist(), f"first {top} of {table.rows.num_rows:,} rows"
         return table.rows.to_pylist(), None
     worse = [row for row in table.rows.slice(0, top).to_pylist() if (row[by_difference] or 0) > 0]
     return worse, f"top regressions, {len(worse)} of {table.rows.num_rows:,} rows" if worse else None

@@ -95,15 +95,15 @@ def row_text(row: dict[str, Any], column: Column) -> str:
     side = prefix(column)
     if side == "ratio" and value is None:
         name = column.name.removeprefix("ratio_")
-        base, comparison = row.get(f"base_{name}"), row.get(f"comparison_{name}")
-        return (
-            "new"
-            if base is None and comparison is not None
-            else "gone"
-            if base is not None and comparison is None
-            else ""
-        )
+        return missing_mark(row.get(f"base_{name}") is None, row.get(f"comparison_{name}") is None)
     return text(value, column, signed=side == "diff")
+
+
+def missing_mark(base_missing: bool, comparison_missing: bool) -> str:
+    """What stands for the ratio of a row that one side lacks."""
+    if base_missing == comparison_missing:
+        return ""
+    return "new" if base_missing else "gone"
 
 
 def is_worse(column: Column, value: Any) -> bool | None:

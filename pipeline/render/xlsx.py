@@ -1,27 +1,32 @@
-"""A comparison as a workbook, written row by row in constant memory.
+"""A comparison as a workbook: layout by xlsxwriter, rows streamed in batches.
 
 Numbers stay numbers, with the unit in the column's title; text is never taken for a formula or a link.
 """
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterator
+import io
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
 import xlsxwriter
 
 from pipeline.catalog.header import Column
 from pipeline.render import units
+from pipeline.render.sheetrows import SheetRows, flags, numbers, pack, rows_text, texts
 from pipeline.result import Comparison, ResultTable
 
 SHEET_ROWS = 1_048_576
 HEADER_ROWS = 2
-_CELL_CHARACTERS = 32_767
-# Integers beyond this lose digits in a spreadsheet's double; ids of that size are written as text.
-_EXACT = 1 << 53
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_BATCH_ROWS = 2_000
+# About what a cell takes in a sheet, beside its text.
+_CELL_BYTES = 60
+_INDENTS = 8
+# Text stays text even where a person edits the cell.
+_TEXT_FORMAT = "@"
 _WIDTHS = {
     "name": 60,
     "text": 40,
@@ -50,18 +55,19 @@ def write_xlsx(result: Comparison, path: Path) -> Iterator[Path]:
 
     A sheet whose rows do not fit says so, and all of them are in a CSV.
     """
-    options = {
-        "constant_memory": True,
-        "strings_to_formulas": False,
-        "strings_to_urls": False,
-        "strings_to_numbers": False,
-    }
+    frame = io.BytesIO()
     overflow: list[Path] = []
-    with xlsxwriter.Workbook(str(path), options) as workbook:
+    with xlsxwriter.Workbook(frame, {"in_memory": True}) as workbook:
+        filled = []
         for table in result.tables.values():
             if table.view.sheet:
-                overflow += _Sheet(workbook, result, table, path).write()
-        _write_about(workbook, result, overflow)
+                sheet = _Sheet(workbook, result, table, path)
+                filled.append(sheet.write())
+                if not sheet.fits:
+                    write_csv(table, sheet.overflow)
+                    overflow.append(sheet.overflow)
+        filled.append(_write_about(workbook, result, overflow))
+    pack(frame, dict(enumerate(filled, start=1)), path)
     yield path
     yield from overflow
 
@@ -76,30 +82,51 @@ class _Sheet:
         self.columns = table.columns
         self.sheet = workbook.add_worksheet(table.view.sheet)
         self.overflow = path.with_name(f"{path.stem}.{table.view.sheet}.csv")
+        self.row_count = min(table.rows.num_rows, SHEET_ROWS - HEADER_ROWS)
 
-    def write(self) -> list[Path]:
-        rows = self.table.rows.num_rows
-        fitting = min(rows, SHEET_ROWS - HEADER_ROWS)
-        self._write_bands(fitting, rows)
+    @property
+    def fits(self) -> bool:
+        """Are all rows on the sheet?"""
+        return bool(self.row_count == self.table.rows.num_rows)
+
+    def write(self) -> SheetRows:
+        """Write all but the rows, which are returned."""
+        self._write_bands()
         self._write_titles()
-        writers = [self._cell_writer(column) for column in self.columns]
-        indents = [self.workbook.add_format({"indent": depth}) for depth in range(8)]
-        number = HEADER_ROWS
-        for batch in self.table.rows.slice(0, fitting).to_batches(max_chunksize=10_000):
-            for row in batch.to_pylist():
-                for place, (column, write) in enumerate(zip(self.columns, writers, strict=True)):
-                    if column.name == "metric" and "depth" in row:
-                        self.sheet.write_string(number, place, row["metric"], indents[min(row["depth"], 7)])
-                    else:
-                        write(number, place, row)
-                number += 1
-        self._finish(number)
-        if fitting == rows:
-            return []
-        write_csv(self.table, self.overflow)
-        return [self.overflow]
+        self._write_styles()
+        self._finish(HEADER_ROWS + self.row_count)
+        last = HEADER_ROWS + self.row_count - 1, len(self.columns) - 1
+        size = self.table.rows.nbytes + _CELL_BYTES * self.row_count * len(self.columns)
+        return SheetRows(HEADER_ROWS, last, size, self._rows)
 
-    def _write_bands(self, fitting: int, rows: int) -> None:
+    def _rows(self, styles: list[str]) -> Iterator[pa.Buffer]:
+        number = HEADER_ROWS
+        for batch in self.table.rows.slice(0, self.row_count).to_batches(max_chunksize=_BATCH_ROWS):
+            yield rows_text(
+                number,
+                (
+                    (self._style(styles, place, batch), _contents(batch, column))
+                    for place, column in enumerate(self.columns)
+                ),
+            )
+            number += len(batch)
+
+    def _write_styles(self) -> None:
+        """A row with a blank cell in the format of each column, then of each indentation; the rows replace it."""
+        properties: list[dict[str, str | int]] = [
+            {"num_format": _NUMBER_FORMATS.get(column.type, _TEXT_FORMAT)} for column in self.columns
+        ]
+        properties += [{"num_format": _TEXT_FORMAT, "indent": depth} for depth in range(_INDENTS)]
+        for place, style in enumerate(properties):
+            self.sheet.write_blank(HEADER_ROWS, place, None, self.workbook.add_format(style))
+
+    def _style(self, styles: list[str], place: int, batch: pa.RecordBatch) -> pa.Array | str:
+        """A column's style; the names of metrics are indented row by row."""
+        if self.columns[place].name != "metric" or "depth" not in batch.schema.names:
+            return styles[place]
+        return pa.array(styles[-_INDENTS:]).take(pc.min_element_wise(batch["depth"], _INDENTS - 1))
+
+    def _write_bands(self) -> None:
         titles = {
             "base": f"Base: {self.result.base.title}  {self.result.base.run['source_path']}",
             "comparison": f"Comparison: {self.result.comparison.title}  {self.result.comparison.run['source_path']}",
@@ -107,8 +134,9 @@ class _Sheet:
             "ratio": "Comparison − Base",
             None: self.table.view.title,
         }
-        if fitting < rows:
-            titles[None] = f"{fitting:,} of {rows:,} rows; all rows in {self.overflow.name}"
+        if not self.fits:
+            rows = self.table.rows.num_rows
+            titles[None] = f"{self.row_count:,} of {rows:,} rows; all rows in {self.overflow.name}"
         start = 0
         names = [titles[units.prefix(column)] for column in self.columns]
         for place in range(1, len(names) + 1):
@@ -138,30 +166,6 @@ class _Sheet:
             self.sheet.write_string(1, place, title, style)
             self.sheet.set_column(place, place, _WIDTHS.get(column.type, 16))
 
-    def _cell_writer(self, column: Column) -> Callable[[int, int, dict[str, Any]], Any]:
-        style = (
-            self.workbook.add_format({"num_format": _NUMBER_FORMATS[column.type]})
-            if column.type in _NUMBER_FORMATS
-            else None
-        )
-        divisor = units.COLUMN_UNITS.get(column.type, ("", 1))[1]
-        is_ratio = units.prefix(column) == "ratio"
-
-        def write(number: int, place: int, row: dict[str, Any]) -> None:
-            value = row[column.name]
-            if value is None and is_ratio:
-                value = units.row_text(row, column) or None
-            if value is None:
-                return
-            if isinstance(value, bool):
-                self.sheet.write_boolean(number, place, value)
-            elif isinstance(value, str) or abs(value) > _EXACT:
-                self.sheet.write_string(number, place, _fitting(str(value)))
-            else:
-                self.sheet.write_number(number, place, value if divisor == 1 else value / divisor, style)
-
-        return write
-
     def _finish(self, end: int) -> None:
         self.sheet.freeze_panes(HEADER_ROWS, 1)
         self.sheet.autofilter(1, 0, max(end - 1, 1), len(self.columns) - 1)
@@ -172,38 +176,70 @@ class _Sheet:
                 self.sheet.conditional_format(HEADER_ROWS, place, end - 1, place, rule)
 
 
+def _contents(batch: pa.RecordBatch, column: Column) -> pa.Array:
+    """Cells of a column: values in the unit of its title; `new` or `gone` for the ratio where one side is missing."""
+    values = batch[column.name]
+    if pa.types.is_string(values.type):
+        return texts(values)
+    if pa.types.is_boolean(values.type):
+        return flags(values)
+    found = numbers(values, units.COLUMN_UNITS.get(column.type, ("", 1))[1])
+    return pc.coalesce(found, texts(_marks(batch, column))) if units.prefix(column) == "ratio" else found
+
+
+def _marks(batch: pa.RecordBatch, column: Column) -> pa.Array:
+    """What a ratio without a value says, by which side is missing."""
+    name = column.name.removeprefix("ratio_")
+    missing = [_is_missing(batch, f"{side}_{name}").cast(pa.int8()) for side in ("base", "comparison")]
+    marks = [units.missing_mark(base, comparison) or None for base in (False, True) for comparison in (False, True)]
+    return pa.array(marks, pa.string()).take(pc.add(pc.multiply(missing[0], 2), missing[1]))
+
+
+def _is_missing(batch: pa.RecordBatch, name: str) -> pa.Array:
+    return batch[name].is_null() if name in batch.schema.names else pa.array([True] * len(batch))
+
+
 def write_csv(table: ResultTable, path: Path) -> None:
     """All rows of a table with exact values; text that a spreadsheet would evaluate is marked as text."""
-    with path.open("w", encoding="utf-8-sig", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(table.rows.column_names)
-        for batch in table.rows.to_batches(max_chunksize=10_000):
-            writer.writerows([_harmless(value) for value in row.values()] for row in batch.to_pylist())
+    with path.open("wb") as file:
+        file.write(b"\xef\xbb\xbf")  # by which spreadsheets know UTF-8
+        with pacsv.CSVWriter(file, table.rows.schema) as writer:
+            for batch in table.rows.to_batches(max_chunksize=_BATCH_ROWS):
+                columns = [_harmless(column) if pa.types.is_string(column.type) else column for column in batch.columns]
+                writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=batch.schema))
 
 
-def _harmless(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA_STARTS) else value
+def _harmless(values: pa.Array) -> pa.Array:
+    return pc.replace_substring_regex(values, r"\A([=+\-@\t\r])", r"'\1")
 
 
-def _fitting(text: str) -> str:
-    return text if len(text) <= _CELL_CHARACTERS else text[: _CELL_CHARACTERS - 1] + "…"
-
-
-def _write_about(workbook: xlsxwriter.Workbook, result: Comparison, overflow: list[Path]) -> None:
+def _write_about(workbook: xlsxwriter.Workbook, result: Comparison, overflow: list[Path]) -> SheetRows:
     sheet = workbook.add_worksheet("About")
-    bold = workbook.add_format({"bold": True})
     sheet.set_column(0, 0, 28)
     sheet.set_column(1, 2, 60)
-    lines: list[tuple[str, str, str]] = [("", "Base", "Comparison")]
+    lines = list(_about(result, overflow))
+    for place, bold in enumerate((False, True)):
+        sheet.write_blank(0, place, None, workbook.add_format({"num_format": _TEXT_FORMAT, "bold": bold}))
+
+    def rows(styles: list[str]) -> Iterator[pa.Buffer]:
+        plain, bold = styles
+        first = pa.array([bold] + [plain] * (len(lines) - 1))
+        columns = [texts(pa.array(column, pa.string())) for column in zip(*lines, strict=True)]
+        yield rows_text(0, zip((bold, first, first), columns, strict=True))
+
+    return SheetRows(0, (len(lines) - 1, 2), 0, rows)
+
+
+def _about(result: Comparison, overflow: list[Path]) -> Iterator[tuple[str | None, str | None, str | None]]:
+    """What was compared, by what: (what, base, comparison)."""
+    yield None, "Base", "Comparison"
     for key in result.base.run:
         base, comparison = result.base.run[key], result.comparison.run[key]
-        lines.append((key, "" if base is None else str(base), "" if comparison is None else str(comparison)))
+        yield key, None if base is None else str(base), None if comparison is None else str(comparison)
     steps = ["whole run" if side.step is None else str(side.step) for side in (result.base, result.comparison)]
-    lines.append(("step", steps[0], steps[1]))
-    lines += [("catalog version", result.catalog_version, ""), ("catalog fingerprint", result.fingerprint, "")]
-    lines += [(f"option {name}", value, "") for name, value in result.options.items() if value]
-    lines += [("note", note, "") for note in result.notes]
-    lines += [("rows beside this workbook", file.name, "") for file in overflow]
-    for number, line in enumerate(lines):
-        for place, value in enumerate(line):
-            sheet.write_string(number, place, _fitting(value), bold if number == 0 or place == 0 else None)
+    yield "step", steps[0], steps[1]
+    yield "catalog version", result.catalog_version, None
+    yield "catalog fingerprint", result.fingerprint, None
+    yield from ((f"option {name}", value, None) for name, value in result.options.items() if value)
+    yield from (("note", note, None) for note in result.notes)
+    yield from (("rows beside this workbook", file.name, None) for file in overflow)

@@ -1,0 +1,23 @@
+"""The benchmarks run: what they print has every stage. Their times say nothing here."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+BENCH = Path(__file__).resolve().parents[1] / "benchmarks" / "bench.py"
+
+
+def test_the_workbook_is_measured_beside_writing_it_cell_by_cell():
+    done = subprocess.run([sys.executable, BENCH, "--rows", "20"], check=True, capture_output=True, text=True)
+    lines = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith("| ")]
+    assert [(line[0], len(line)) for line in lines] == [
+        ("| stage", 4),
+        ("| workbook", 4),
+        ("| the same cell by cell", 4),
+        ("| making the rows alone", 4),
+        ("| ratio", 4),
+        ("| the same cell by cell / workbook", 4),
+    ]
+    assert all(float(figure.strip(" |").replace(",", "")) > 0 for line in lines[1:4] for figure in line[1:])
