@@ -16,8 +16,8 @@ import pyarrow as pa
 from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
 from pipeline.catalog.header import View
 from pipeline.errors import TracemillError, UsageError
-from pipeline.extract.source import find_sources, label_of
-from pipeline.ingestion import Ingested, Progress, ingest_file, problem_text
+from pipeline.extract.source import FORMS, find_sources
+from pipeline.ingestion import Ingested, Progress, ingest_source, problem_text
 from pipeline.load.warehouse import Warehouse
 from pipeline.render.html import write_html
 from pipeline.render.xlsx import write_xlsx
@@ -38,20 +38,21 @@ def ingest(
     label: str | None = None,
     warehouse: PathLike | None = None,
     strict: bool = False,
+    prefer: str = FORMS[0],
     memory: str | None = None,
     progress: Progress | None = None,
 ) -> list[Ingested]:
-    """Ingest traces (files, or folders with all traces in them), each as one run.
+    """Ingest traces and profile folders (or folders with all of these in them), each as one run.
 
     `label` names the execution, one for all sources; without it each run is named after its file. `strict` makes a
-    trace that had to be mended an error. `memory` limits DuckDB (`2GB`). `progress` receives (file, bytes read). Raises
+    trace that had to be mended an error. `prefer` (`database` or `text`) chooses where an Ascend profile has both. `memory` limits DuckDB (`2GB`). `progress` receives (file, bytes read). Raises
     InputError for the first source that cannot be read; runs ingested before it stay.
     """
     paths = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
-    files = [file for path in paths for file in find_sources(Path(path))]
+    found = [source for path in paths for source in find_sources(Path(path), _form(prefer))]
     house = Warehouse(warehouse_folder(warehouse), memory)
-    several = label is not None and len(files) > 1
-    done = [ingest_file(house, file, label or label_of(file), several, strict, progress) for file in files]
+    several = label is not None and len(found) > 1
+    done = [ingest_source(house, source, label or source.name, several, strict, progress) for source in found]
     house.refresh()
     return done
 
@@ -70,26 +71,28 @@ def compare(
     xlsx: bool = True,
     html: bool = True,
     strict: bool = False,
+    prefer: str = FORMS[0],
     memory: str | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Compare two runs, each a trace (ingested first), a run id or a label in the warehouse.
+    """Compare two runs, each a trace or profile folder (ingested first), a run id or a label in the warehouse.
 
     Returns the result tables as Arrow; with `output` it also writes a workbook and an HTML page into that folder.
-    `only` and `skip` choose views by name. `memory` limits DuckDB (`2GB`; half of the machine without it). Raises
+    `only` and `skip` choose views by name. `prefer` as in `ingest`. `memory` limits DuckDB (`2GB`; half of the machine without it). Raises
     UsageError for an unknown run, step or view.
     """
     house = Warehouse(warehouse_folder(warehouse), memory)
     views = _chosen(house.catalog, only, skip, details)
-    run_ids = [_run_id(house, side, strict, progress) for side in (base, comparison)]
+    read = [_run_id(house, side, strict, _form(prefer), progress) for side in (base, comparison)]
     with house.connect() as connection:
         sides = [
-            _side(connection, house, run, step) for run, step in zip(run_ids, (base_step, comparison_step), strict=True)
+            _side(connection, house, run, step)
+            for (run, _), step in zip(read, (base_step, comparison_step), strict=True)
         ]
         tables = {view.name: ResultTable(view, _rows(connection, view, sides)) for view in views}
     options = {"only": ", ".join(only), "skip": ", ".join(skip)}
     result = Comparison(
-        sides[0], sides[1], tables, CATALOG_VERSION, house.catalog.fingerprint, options, tuple(_notes(sides))
+        sides[0], sides[1], tables, CATALOG_VERSION, house.catalog.fingerprint, options, (*(note for _, note in read if note), *_notes(sides))
     )
     if output is None:
         return result
@@ -122,17 +125,26 @@ def _chosen(catalog: Catalog, only: Sequence[str], skip: Sequence[str], details:
     ]
 
 
-def _run_id(house: Warehouse, given: PathLike, strict: bool, progress: Progress | None) -> str:
-    """Run id of what a user named: a run id, a label with one run, or a path to one trace."""
+def _form(prefer: str) -> str:
+    if prefer not in FORMS:
+        raise UsageError(f"prefer {prefer!r}: give one of {', '.join(FORMS)}")
+    return prefer
+
+
+def _run_id(
+    house: Warehouse, given: PathLike, strict: bool, prefer: str, progress: Progress | None
+) -> tuple[str, str | None]:
+    """Run id of what a user named (a run id, a label with one run, or a path to one run), and what to say about it."""
     path = Path(given)
     if not path.exists() or os.fspath(given) in _names(house):
-        return _known_run(house, os.fspath(given))
-    files = find_sources(path)
-    if len(files) > 1:
+        return _known_run(house, os.fspath(given)), None
+    found = find_sources(path, prefer)
+    if len(found) > 1:
         raise UsageError(
-            f"{path}: {len(files)} traces; ingest the folder and compare two of its runs, or name one file"
+            f"{path}: {len(found)} traces; ingest the folder and compare two of its runs, or name one of them"
         )
-    return ingest_file(house, files[0], label_of(files[0]), False, strict, progress).run_id
+    done = ingest_source(house, found[0], found[0].name, False, strict, progress)
+    return done.run_id, done.note
 
 
 def _names(house: Warehouse) -> set[str]:

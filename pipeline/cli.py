@@ -40,6 +40,13 @@ class Format(str, Enum):
     markdown = "markdown"
 
 
+class Form(str, Enum):
+    """Forms of an Ascend profile."""
+
+    database = "database"
+    text = "text"
+
+
 app = typer.Typer(
     cls=TyperGroup,
     no_args_is_help=True,
@@ -60,6 +67,9 @@ StrictOption = Annotated[bool, typer.Option("--strict", help="Fail on a trace th
 MemoryOption = Annotated[
     str | None,
     typer.Option("--memory", metavar="SIZE", help="Memory for DuckDB, such as 2GB (default: half of the machine)."),
+]
+PreferOption = Annotated[
+    Form, typer.Option("--prefer", help="What to read where an Ascend profile holds text and database.")
 ]
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show a traceback on errors.")]
 
@@ -89,6 +99,7 @@ def compare(
     html: Annotated[bool, typer.Option("--html/--no-html", help="Write the HTML page.")] = True,
     details: Annotated[bool, typer.Option("--details/--no-details", help="Include tables with a row per call.")] = True,
     strict: StrictOption = False,
+    prefer: PreferOption = Form.database,
     memory: MemoryOption = None,
     debug: DebugOption = False,
 ) -> None:
@@ -107,6 +118,7 @@ def compare(
             xlsx=xlsx,
             html=html,
             strict=strict,
+            prefer=prefer.value,
             memory=memory,
             progress=progress,
         )
@@ -123,14 +135,25 @@ def ingest(
     ] = None,
     warehouse: WarehouseOption = None,
     strict: StrictOption = False,
+    prefer: PreferOption = Form.database,
     memory: MemoryOption = None,
     debug: DebugOption = False,
 ) -> None:
     """Read traces into the warehouse, each as a run."""
     with _errors(debug), _progress() as progress:
-        done = api.ingest(runs, label=label, warehouse=warehouse, strict=strict, memory=memory, progress=progress)
+        done = api.ingest(
+            runs,
+            label=label,
+            warehouse=warehouse,
+            strict=strict,
+            prefer=prefer.value,
+            memory=memory,
+            progress=progress,
+        )
     for run in done:
         typer.echo(f"{run.run_id}  {run.source}" + ("" if run.is_new else "  (already in the warehouse)"))
+        if run.note:
+            typer.echo(printable(run.note), err=True)
         for problem in run.problems:
             typer.echo(printable(f"warning: {run.run_id}: {problem}"), err=True)
 

@@ -1,4 +1,4 @@
-"""One trace file into the warehouse: extracted, placed, derived, committed; or found to be there already."""
+"""One source (a trace file or a profile folder) into the warehouse, or found to be there already."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipeline.errors import InputError, UsageError
-from pipeline.extract.formats import kineto
 from pipeline.extract.report import Report
-from pipeline.extract.source import rank_of
+from pipeline.extract.source import Source, rank_of
 from pipeline.load.partitions import PartitionWriter, remove
 from pipeline.load.warehouse import Warehouse
 from pipeline.schema import PROBLEM_KINDS, RAW_TABLES
@@ -27,43 +26,44 @@ Progress = Callable[[Path, int], None]
 
 @dataclass(frozen=True)
 class Ingested:
-    """One run after ingest. `is_new` is False where the same content was there already."""
+    """One run after ingest. `is_new` is False where the same content was there already; `note` as in Source."""
 
     run_id: str
     label: str
     source: Path
     problems: tuple[str, ...]
     is_new: bool
+    note: str | None = None
 
 
-def ingest_file(
-    house: Warehouse, file: Path, label: str, several: bool, strict: bool, progress: Progress | None
+def ingest_source(
+    house: Warehouse, source: Source, label: str, several: bool, strict: bool, progress: Progress | None
 ) -> Ingested:
-    """Ingest one trace as a run. `several` says that the label has other files, so that ids tell the ranks apart.
+    """Ingest one source as a run. `several` says that the label has other files, so that ids tell the ranks apart.
 
-    Raises InputError where the file is no trace, or is damaged and `strict` was asked for.
+    Raises InputError where a file is none of a profiler, or is damaged and `strict` was asked for.
     """
-    stat = file.stat()
+    stats = [file.stat() for file in source.files]
     known = {
         "label": label,
-        "source_path": str(file.resolve()),
-        "source_bytes": stat.st_size,
-        "source_modified_ns": stat.st_mtime_ns,
+        "source_path": str(source.path.resolve()),
+        "source_bytes": sum(stat.st_size for stat in stats),
+        "source_modified_ns": max(stat.st_mtime_ns for stat in stats),
     }
     for run_id, manifest in house.manifests().items():
         if known.items() <= manifest.items():
-            return _ingested(house, run_id, label, file, is_new=False, strict=strict)
+            return _ingested(house, run_id, label, source, is_new=False, strict=strict)
     folder = house.new_folder()
     try:
-        report = _extract(file, label, folder, progress)
+        report = _extract(source, label, folder, progress)
         for run_id, manifest in house.manifests().items():
             if (manifest["label"], manifest["content_hash"]) == (label, report.content_hash):
-                return _ingested(house, run_id, label, file, is_new=False, strict=strict)
+                return _ingested(house, run_id, label, source, is_new=False, strict=strict)
         run_id = _claim(house, label, report, several)
         try:
             house.place(run_id, folder)
             house.derive(run_id)
-            done = _ingested(house, run_id, label, file, is_new=True, strict=strict)
+            done = _ingested(house, run_id, label, source, is_new=True, strict=strict)
             house.commit(run_id, {**known, "content_hash": report.content_hash, "rank": report.rank})
         except BaseException:
             house.abandon(run_id)
@@ -73,20 +73,20 @@ def ingest_file(
         remove([folder])
 
 
-def _extract(file: Path, label: str, folder: Path, progress: Progress | None) -> Report:
-    """Stream one file into Parquet below `folder`."""
+def _extract(source: Source, label: str, folder: Path, progress: Progress | None) -> Report:
+    """Stream one source into Parquet below `folder`."""
     report = Report()
     writer = PartitionWriter(folder)
-    for table, batch in kineto.extract(file, report, (lambda size: progress(file, size)) if progress else None):
+    for table, batch in source.extract(report, progress):
         writer.write(table, batch)
     if report.rank is None:
-        report.rank = rank_of(file)
+        report.rank = rank_of(source.path)
     if report.problems:
         writer.write("problem", report.problem_batch())
     row = {
         "label": label,
-        "source_path": str(file.resolve()),
-        "source_format": kineto.NAME,
+        "source_path": str(source.path.resolve()),
+        "source_format": source.format,
         "source_bytes": report.source_bytes,
         "content_hash": report.content_hash,
         "rank": report.rank,
@@ -114,12 +114,12 @@ def _claim(house: Warehouse, label: str, report: Report, several: bool) -> str:
     raise UsageError(f"run {name} is being ingested by another process; wait for it, or give another --label")
 
 
-def _ingested(house: Warehouse, run_id: str, label: str, file: Path, *, is_new: bool, strict: bool) -> Ingested:
+def _ingested(house: Warehouse, run_id: str, label: str, source: Source, *, is_new: bool, strict: bool) -> Ingested:
     problems = house.problems(run_id)
     texts = tuple(problem_text(*problem) for problem in problems)
     if strict and any(kind not in _HARMLESS for kind, _, _ in problems):
-        raise InputError(f"{file}: not intact, and --strict was given: {'; '.join(texts)}")
-    return Ingested(run_id, label, file, texts, is_new)
+        raise InputError(f"{source.path}: not intact, and --strict was given: {'; '.join(texts)}")
+    return Ingested(run_id, label, source.path, texts, is_new, source.note)
 
 
 def problem_text(kind: str, count: int, detail: str) -> str:

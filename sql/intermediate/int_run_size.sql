@@ -24,7 +24,10 @@ activity as (
 ),
 
 call as (
-    select run_id, count(*) as host_call_count from intermediate.int_host_call group by run_id
+    select run_id, count(*) as host_call_count
+    from intermediate.int_host_call
+    where call_kind in ('operator', 'annotation', 'runtime')
+    group by run_id
 ),
 
 memory as (
