@@ -4,7 +4,8 @@
 -- from the first start to the last end of device activities. Computing Time is split over classes of kernels: where
 -- kernels overlap, the time counts for the one that started first, so that the classes sum to it, too. Communication Time
 -- = Uncovered Communication Time + Overlapped Communication. A run without device activities has one row per metric of
--- the split, with no duration.
+-- the split, with no duration. Where an Ascend profiler wrote an Overlap Analysis, E2E Time and the parts of the whole run
+-- are its own; it rounds each interval, so that the classes sum to its Computing Time within a nanosecond an interval.
 --
 -- @title Overall metrics
 -- @grain run_id, step, device, metric
@@ -24,7 +25,7 @@
 -- @column call_count count Activities that it stands for
 -- @column total_duration_ns duration_ns Sum of their durations, overlaps counted each time
 with
-device as (
+counted as (
     select
         run_id,
         step,
@@ -42,6 +43,22 @@ device as (
         sum(end_ns - start_ns) filter (where activity_class = 'copy')::bigint as copy_total_ns
     from intermediate.int_device_time
     group by run_id, step, device
+),
+
+device as (
+    select
+        counted.* replace (
+            coalesce(overlap.e2e_ns, counted.e2e_ns) as e2e_ns,
+            coalesce(overlap.compute_ns, counted.compute_ns) as compute_ns,
+            coalesce(overlap.communication_ns, counted.communication_ns) as communication_ns,
+            coalesce(overlap.compute_ns + overlap.uncovered_ns, counted.busy_ns) as busy_ns,
+            coalesce(
+                least(overlap.compute_ns + overlap.uncovered_ns + counted.active_ns - counted.busy_ns, overlap.e2e_ns),
+                counted.active_ns
+            ) as active_ns
+        )
+    from counted
+    left join intermediate.int_overlap as overlap on counted.run_id = overlap.run_id and counted.step is null
 ),
 
 split as (
