@@ -16,6 +16,7 @@
 -- @column kernel_class category Class of a kernel
 -- @column kernel_unit category Cube or Vector, Trans or No Trans
 -- @column is_backward flag Was it launched by the backward pass?
+-- @column core_ns duration_ns Time of the matrix core of an Ascend device, where it is recorded
 -- @column start_ns timestamp_ns Start
 -- @column end_ns timestamp_ns End
 -- @column compute_part_ns duration_ns Added to the union of compute kernels
@@ -67,6 +68,7 @@ select
     kernel_class,
     kernel_unit,
     is_backward,
+    core_ns,
     start_ns,
     end_ns,
     case when activity_class = 'compute' then greatest(0, end_ns - greatest(start_ns, compute_until_ns)) else 0 end

@@ -1,7 +1,7 @@
 -- Classes of kernels by name: one row per run, kernel, its type and unit where they are recorded, and launching operator.
 --
 -- Patterns are rows of `seeds.kernel_class` (globs, compared in lower case), the first that matches wins. Communication
--- and copies are told by the kernel's name alone; else the operator decides the class and the kernel the unit; kernels
+-- (also in one with computing) and copies are told by the kernel's name alone; else the operator decides the class and the kernel the unit; kernels
 -- without an operator (graph replays, device-only traces) are told by their name. On Ascend devices the type stands for the name,
 -- and the unit is the measured one: Cube where the matrix unit worked, else Vector; a kernel that no rule knows has the class of its unit.
 --
@@ -49,7 +49,7 @@ decided as (
         pair.*,
         kernel_rule.matched as by_kernel,
         case
-            when kernel_rule.matched.class in ('Communication', 'Copy') then kernel_rule.matched
+            when kernel_rule.matched.class in ('Communication', 'Copy', 'Fused Compute and Communication') then kernel_rule.matched
             else coalesce(operator_rule.matched, kernel_rule.matched)
         end as decisive
     from pair
