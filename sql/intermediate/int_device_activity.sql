@@ -25,7 +25,7 @@
 -- @column kernel_class category Class of a kernel; NULL for memory copies and sets
 -- @column kernel_unit category Cube or Vector, Trans or No Trans
 -- @column class_rule text Rule that decided the class
--- @column is_backward flag Was it launched by the backward pass?
+-- @column is_backward flag Was it launched by the backward pass? On Ascend devices also told by the type of the kernel
 -- @column launch_index id Runtime call that launched it
 -- @column launch_name name Name of that call
 -- @column launch_start_ns timestamp_ns Start of that call
@@ -102,7 +102,7 @@ select
     case when has_collective then 'Communication' else kernel_class end as kernel_class,
     case when not has_collective then kernel_unit end as kernel_unit,
     case when is_collective then 'collective of CANN' when has_collective then 'carries Collective name' else class_rule end as class_rule,
-    coalesce(is_backward, false) as is_backward,
+    coalesce(is_backward, false) or coalesce(is_npu and regexp_matches(lower(kernel_type), 'grad|backprop'), false) as is_backward,
     launch_index,
     launch_name,
     launch_start_ns,

@@ -22,19 +22,21 @@
 -- @column base_min_duration_ns duration_ns Shortest, base
 -- @column base_call_count count Calls, base
 -- @column base_output_bytes bytes Size of all outputs, base
+-- @column base_collective_duration_ns duration_ns Sum of durations of the collective that the row is or belongs to, base
 -- @column comparison_total_duration_ns duration_ns Sum of durations, comparison
 -- @column comparison_average_duration_ns duration_ns Average duration, comparison
 -- @column comparison_max_duration_ns duration_ns Longest, comparison
 -- @column comparison_min_duration_ns duration_ns Shortest, comparison
 -- @column comparison_call_count count Calls, comparison
 -- @column comparison_output_bytes bytes Size of all outputs, comparison
--- @column diff_collective_duration_ns duration_ns Sum of durations of the collective, comparison − base
+-- @column comparison_collective_duration_ns duration_ns Sum of durations of the collective that the row is or belongs to, comparison
+-- @column diff_collective_duration_ns duration_ns Sum of durations of that collective, comparison − base
 -- @column diff_total_duration_ns duration_ns Sum of durations, comparison − base
 -- @column diff_call_count count Calls, comparison − base
 -- @column diff_output_bytes bytes Size of all outputs, comparison − base
 -- @column ratio_total_duration_ns ratio Sum of durations, comparison / base
 with
-entry as (
+part as (
     select
         run_id,
         step,
@@ -61,6 +63,14 @@ entry as (
         min_duration_ns,
         bytes as output_bytes
     from marts.communication_task
+),
+
+entry as (
+    select
+        *,
+        max(case when task_name is null then total_duration_ns end) over (partition by run_id, step, collective_name)
+            as collective_duration_ns
+    from part
 ),
 
 either as (
@@ -95,20 +105,15 @@ select
     base.min_duration_ns as base_min_duration_ns,
     base.call_count as base_call_count,
     base.output_bytes as base_output_bytes,
+    base.collective_duration_ns as base_collective_duration_ns,
     comparison.total_duration_ns as comparison_total_duration_ns,
     comparison.average_duration_ns as comparison_average_duration_ns,
     comparison.max_duration_ns as comparison_max_duration_ns,
     comparison.min_duration_ns as comparison_min_duration_ns,
     comparison.call_count as comparison_call_count,
     comparison.output_bytes as comparison_output_bytes,
-    max(
-        case
-            when either.task_name is null
-                then macros.or_nothing(comparison.run_id, comparison.total_duration_ns) - macros.or_nothing(base.run_id, base.total_duration_ns)
-        end
-    ) over (
-        partition by either.base_run_id, either.base_step, either.comparison_run_id, either.comparison_step, either.collective_name
-    ) as diff_collective_duration_ns,
+    comparison.collective_duration_ns as comparison_collective_duration_ns,
+    macros.or_nothing(comparison.run_id, comparison.collective_duration_ns) - macros.or_nothing(base.run_id, base.collective_duration_ns) as diff_collective_duration_ns,
     macros.or_nothing(comparison.run_id, comparison.total_duration_ns) - macros.or_nothing(base.run_id, base.total_duration_ns) as diff_total_duration_ns,
     macros.or_nothing(comparison.run_id, comparison.call_count) - macros.or_nothing(base.run_id, base.call_count) as diff_call_count,
     macros.or_nothing(comparison.run_id, comparison.output_bytes) - macros.or_nothing(base.run_id, base.output_bytes) as diff_output_bytes,
