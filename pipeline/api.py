@@ -44,9 +44,10 @@ def ingest(
 ) -> list[Ingested]:
     """Ingest traces and profile folders (or folders with all of these in them), each as one run.
 
-    `label` names the execution, one for all sources; without it each run is named after its file. `strict` makes a
-    trace that had to be mended an error. `prefer` (`database` or `text`) chooses where an Ascend profile has both. `memory` limits DuckDB (`2GB`). `progress` receives (file, bytes read). Raises
-    InputError for the first source that cannot be read; runs ingested before it stay.
+    `label` names the execution, one for all sources; without it each run is named after its file or folder. `strict`
+    makes a trace that had to be mended an error. `prefer` (`database` or `text`) chooses where an Ascend profile has both.
+    `memory` limits DuckDB (`2GB`). `progress` receives (file, bytes read). Raises InputError for the first source that
+    cannot be read; runs ingested before it stay.
     """
     paths = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     found = [source for path in paths for source in find_sources(Path(path), _form(prefer))]
@@ -78,8 +79,8 @@ def compare(
     """Compare two runs, each a trace or profile folder (ingested first), a run id or a label in the warehouse.
 
     Returns the result tables as Arrow; with `output` it also writes a workbook and an HTML page into that folder.
-    `only` and `skip` choose views by name. `prefer` as in `ingest`. `memory` limits DuckDB (`2GB`; half of the machine without it). Raises
-    UsageError for an unknown run, step or view.
+    `only` and `skip` choose views by name. `prefer` as in `ingest`. `memory` limits DuckDB (`2GB`; half of the machine
+    without it). Raises UsageError for an unknown run, step or view.
     """
     house = Warehouse(warehouse_folder(warehouse), memory)
     views = _chosen(house.catalog, only, skip, details)
@@ -92,7 +93,13 @@ def compare(
         tables = {view.name: ResultTable(view, _rows(connection, view, sides)) for view in views}
     options = {"only": ", ".join(only), "skip": ", ".join(skip)}
     result = Comparison(
-        sides[0], sides[1], tables, CATALOG_VERSION, house.catalog.fingerprint, options, (*(note for _, note in read if note), *_notes(sides))
+        sides[0],
+        sides[1],
+        tables,
+        CATALOG_VERSION,
+        house.catalog.fingerprint,
+        options,
+        (*(note for _, note in read if note), *_notes(sides)),
     )
     if output is None:
         return result

@@ -132,8 +132,8 @@ RAW_TABLES: dict[str, pa.Schema] = {
             ("args", pa.string()),
         ]
     ),
-    # One row per row of a table of sums that the profiler wrote itself: `source` says which (op_statistic, api_statistic,
-    # operator_details, step_trace_time). Kept to be held against what the events give; the other columns are in `args`.
+    # One row per row of a table of sums that the profiler wrote itself: `source` says which (op_statistic,
+    # api_statistic, operator_details, step_trace_time). Kept to be held against what the events give; the other columns are in `args`.
     "statistic": pa.schema(
         [
             ("event_index", pa.int64()),

@@ -162,16 +162,23 @@ TRACKS = {"hardware": "Ascend Hardware", "hccl": "HCCL", "overlap": "Overlap Ana
 
 
 def tracks(groups: tuple[str, ...] = ("0",), planes: int = 2) -> list[Row]:
-    """Names of the tracks of an Ascend trace: pids are the keys of TRACKS; a group has the tids place * 10 and those after it."""
+    """Names of the tracks of an Ascend trace: pids are the keys of TRACKS; a group has tids from place * 10."""
     named = [
-        ("thread_name", "hccl", place * 10 + number, f"Plane {number - 1}" if number else f"Group {group} Communication")
+        (
+            "thread_name",
+            "hccl",
+            place * 10 + number,
+            f"Plane {number - 1}" if number else f"Group {group} Communication",
+        )
         for place, group in enumerate(groups)
         for number in range(planes + 1)
     ]
     kinds = ("Computing", "Communication", "Communication(Not Overlapped)", "Free")
     named += [("thread_name", "overlap", number, kind) for number, kind in enumerate(kinds)]
     named += [("process_name", pid, 0, name) for pid, name in TRACKS.items()]
-    return [event(None, name, None, None, phase="M", pid=pid, tid=tid, args={"name": of}) for name, pid, tid, of in named]
+    return [
+        event(None, name, None, None, phase="M", pid=pid, tid=tid, args={"name": of}) for name, pid, tid, of in named
+    ]
 
 
 def on_track(pid: str, name: str, start: int, duration: int, tid: int = 0, **columns: Any) -> Row:

@@ -38,7 +38,7 @@ def shapes(value: Any) -> str | None:
 def scaled(factor: int) -> Callable[[Any], int | None]:
     """Reader of a decimal number in a unit, as a whole number of the unit that is `factor` times smaller.
 
-    Exact (no float on the way); digits below are rounded, half away from zero. None for anything that is no finite number.
+    Exact (no float on the way); digits below are rounded, half away from zero. None for anything but finite numbers.
     """
 
     def read(value: Any) -> int | None:

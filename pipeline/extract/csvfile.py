@@ -47,7 +47,7 @@ def read_csv(
     """
     stream = ByteStream(path, progress)
     blocks = stream.blocks()
-    file = io.BufferedReader(_Blocks(blocks))
+    file = io.BufferedReader(_Blocks(blocks), BLOCK_BYTES)
     names = _header(path, file.readline())
 
     def dropped(row: pyarrow.csv.InvalidRow) -> str:
@@ -68,7 +68,7 @@ def read_csv(
 
 
 def _batches(
-    file: io.BufferedReader, names: list[str], dropped: Callable[[pyarrow.csv.InvalidRow], str]
+    file: io.BufferedIOBase, names: list[str], dropped: Callable[[pyarrow.csv.InvalidRow], str]
 ) -> Iterator[pa.RecordBatch]:
     try:
         reader = pyarrow.csv.open_csv(
@@ -100,7 +100,7 @@ def _header(path: Path, line: bytes) -> list[str]:
 def _texts(column: pa.Array, path: Path, report: Report) -> list[str]:
     cells: list[bytes] = column.to_pylist()
     texts = [cell.decode("utf-8", "replace") for cell in cells]
-    repaired = sum(("\ufffd" in after) and ("\ufffd".encode() not in before) for before, after in zip(cells, texts))
+    repaired = sum(text.encode() != cell for cell, text in zip(cells, texts, strict=True))
     if repaired:
         report.problem("text_repaired", repaired, detail=path.name)
     return texts

@@ -18,9 +18,7 @@ from pipeline.extract.report import Report
 FILE_LIMIT = 1 << 30
 
 
-def read_pairs(
-    path: Path, report: Report, progress: Callable[[int], None] | None = None
-) -> Iterator[tuple[str, Any]]:
+def read_pairs(path: Path, report: Report, progress: Callable[[int], None] | None = None) -> Iterator[tuple[str, Any]]:
     """Yield (key, value) of the object that a file is; numbers are exact.
 
     Damaged text is mended; a file that ends early gives the keys that are complete, and is counted as truncated. Raises

@@ -89,7 +89,7 @@ class Source:
 def find_sources(path: Path, prefer: str = FORMS[0]) -> list[Source]:
     """Runs of a path: the file itself, or every profile folder and trace below a folder, sorted by name.
 
-    `prefer` is `database` or `text`: what to read where a profile folder has both. Raises InputError where there is none.
+    `prefer` is `database` or `text`: what to read where a profile folder has both. Raises InputError where none is.
     """
     if path.is_file():
         return [Source(path, (path,), label_of(path))]

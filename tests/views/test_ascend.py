@@ -36,10 +36,14 @@ def test_what_is_recorded_is_kept_as_it_is():
         sample("APP", 7, 4096, device=1),
         statistic("op_statistic", "MatMulV2", "AI_CORE", 3, 90),
         analysed("communication", "hcom_allReduce__1", process_group="77", step="7", kind="collective", wait_ns=4),
-        analysed("bandwidth", "hcom_allReduce__1", process_group="77", step="7", transport="Rdma", bytes=64, transit_ns=8),
+        analysed(
+            "bandwidth", "hcom_allReduce__1", process_group="77", step="7", transport="Rdma", bytes=64, transit_ns=8
+        ),
         analysed("matrix", "allreduce-top1", source_rank=0, target_rank=1, transport="HCCS"),
         event("dequeue", "Dequeue@MatMul", 20, 4, args={"correlation_id": 9}),
-        metadata("parallel_group_info", {"g%1": {"group_name": "dp", "global_ranks": [0, 1, 2]}, "g2": {"global_ranks": []}}),
+        metadata(
+            "parallel_group_info", {"g%1": {"group_name": "dp", "global_ranks": [0, 1, 2]}, "g2": {"global_ranks": []}}
+        ),
         metadata("ENV_VARIABLES", {"x": {"group_name": "none"}}),
     )
     found = "select kernel_name, kernel_type, is_communication, end_ns, step, device from staging.stg_kernel_detail"
@@ -70,7 +74,8 @@ def test_tracks_are_told_by_the_names_of_their_processes():
         op("aten::mm", 10, 5),
     )
     assert house.rows(
-        "select event_name, track, process_group, thread_name from intermediate.int_track_event order by start_ns, track"
+        "select event_name, track, process_group, thread_name"
+        " from intermediate.int_track_event order by start_ns, track"
     ) == [
         ("AscendCL@aclrtMalloc", "cann", None, None),
         ("MatMul_1", "task", None, None),
@@ -154,10 +159,18 @@ def test_the_scope_is_that_of_kernels_and_collectives_and_copies_count_inside_of
 
 
 def test_the_overlap_analysis_has_the_last_word_and_is_held_against_the_activities():
-    recorded = [overlap(0, 100, 101), overlap(0, 350, 50), overlap(1, 150, 150), overlap(2, 200, 99), overlap(3, 299, 51)]
+    recorded = [
+        overlap(0, 100, 101),
+        overlap(0, 350, 50),
+        overlap(1, 150, 150),
+        overlap(2, 200, 99),
+        overlap(3, 299, 51),
+    ]
     house = views(run=[NPU, recorded], wrong=[NPU, overlap(0, 100, 290)])
     figures = overall(house)
-    assert [figures[metric] for metric in ("E2E Time", "Computing Time", "Uncovered Communication Time", "Free Time")] == [
+    assert [
+        figures[metric] for metric in ("E2E Time", "Computing Time", "Uncovered Communication Time", "Free Time")
+    ] == [
         300,
         151,
         99,
@@ -184,8 +197,8 @@ def test_waiting_is_that_of_the_plane_with_the_least_and_only_where_nothing_is_c
     ]
     house = views(NPU, tracks(planes=3), tasks)
     assert house.rows(
-        "select plane, is_wait, start_ns from intermediate.int_collective_task where plane = 3 and task_name = 'Notify_Wait'"
-        " order by start_ns"
+        "select plane, is_wait, start_ns from intermediate.int_collective_task"
+        " where plane = 3 and task_name = 'Notify_Wait' order by start_ns"
     ) == [(3, False, 152), (3, False, 154), (3, True, 260)]
     wait = "select process_group, uncovered_ns, wait_ns from intermediate.int_communication_wait where step is null"
     assert house.one(wait) == ("0", 100, 30)
@@ -216,7 +229,9 @@ def test_the_measured_unit_decides_and_a_kernel_that_no_rule_knows_has_the_class
         detail("d", None, 6, 1),
         detail("e", "TransData", 8, 1, accelerator_core="AI_VECTOR_CORE"),
     )
-    assert house.rows("select kernel_name, kernel_class, kernel_unit from marts.kernel where step is null order by 1") == [
+    assert house.rows(
+        "select kernel_name, kernel_class, kernel_unit from marts.kernel where step is null order by 1"
+    ) == [
         ("a", "Cube", None),
         ("b", "Vector", "No Trans"),
         ("c", "Matmul", "Vector"),

@@ -119,8 +119,26 @@ def ascend():
             task("MatMulV2_1", at + 600, 300),
             task("MEMCPY_ASYNC", at + 1_500, 50, task_type="SDMA_SQE", bytes=64),
             task("EVENT_WAIT", at + 1_600, 50, task_type="EVENT_WAIT_SQE"),
-            detail("MatMulV2_1", "MatMulV2", at + 600, 300, accelerator_core="AI_CORE", matrix_ns=200, step=number, device=0),
-            detail("Fused", "AllGatherMatmul", at + 2_000, 90, accelerator_core="MIX_AIC", core_ns=60, step=number, device=0),
+            detail(
+                "MatMulV2_1",
+                "MatMulV2",
+                at + 600,
+                300,
+                accelerator_core="AI_CORE",
+                matrix_ns=200,
+                step=number,
+                device=0,
+            ),
+            detail(
+                "Fused",
+                "AllGatherMatmul",
+                at + 2_000,
+                90,
+                accelerator_core="MIX_AIC",
+                core_ns=60,
+                step=number,
+                device=0,
+            ),
             hcom("hcom_allReduce__1_0", at + 800, 400, data_type="FP32", count=8),
             hcom("hcom_allGather__2_0", at + 1_000, 400, group=1, data_type="FP32", count=8),
             plane_task("Notify_Wait", at + 800, 50),
@@ -144,7 +162,13 @@ def ascend():
     ]
 
 
-RUNS = {"r0": busy(0), "r1": busy(1), "other": [about(label="other"), *busy(0, slower=40, cut=True)[1:]], "npu": ascend(), "empty": []}
+RUNS = {
+    "r0": busy(0),
+    "r1": busy(1),
+    "other": [about(label="other"), *busy(0, slower=40, cut=True)[1:]],
+    "npu": ascend(),
+    "empty": [],
+}
 
 
 @pytest.fixture(scope="module")

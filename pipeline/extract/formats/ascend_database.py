@@ -1,8 +1,8 @@
 """Databases of Ascend profilers: `ascend_pytorch_profiler_*.db`, `ascend_mindspore_profiler_*.db`, `msmonitor_*.db`,
 `msprof_*.db` and `analysis.db`.
 
-Their rows become what the text export has: events on tracks named by process and thread, flows between them, and rows of
-the CSVs. So nothing behind the extractor knows which of the two a run came from.
+Their rows become what the text export has: events on tracks named by process and thread, flows between them, and rows
+of the CSVs. So nothing behind the extractor knows which of the two a run came from.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ def _flows(database: SqliteFile) -> Rows:
         ("async_npu", f"connection in ({launched})"),
         ("fwdbwd", f"size = 2 and connection not in ({launched})"),
     ):
-        query = f"select * from ({operators}) where {condition}"  # noqa: S608  (names of tables, no values)
+        query = f"select * from ({operators}) where {condition}"
         for rows in _select(database, "PYTORCH_API CONNECTION_IDS TASK", query):
             yield [
                 {
@@ -315,9 +315,11 @@ def _tasks(database: SqliteFile) -> Rows:
         {"left join STRING_IDS as info_name on info_name.id = info.name" if compute else ""}
         {"left join MEMCPY_INFO on MEMCPY_INFO.globalTaskId = TASK.globalTaskId" if copies else ""}
         {"where TASK.globalTaskId not in (select globalTaskId from COMMUNICATION_TASK_INFO)" if collective else ""}
-    """  # noqa: S608  (names of tables, no values)
+    """
     for rows in _select(database, "TASK STRING_IDS", query):
-        events = [_process(f"Ascend Hardware {device}", "Ascend Hardware") for device in {row["device"] for row in rows}]
+        events = [
+            _process(f"Ascend Hardware {device}", "Ascend Hardware") for device in {row["device"] for row in rows}
+        ]
         for row in rows:
             pid, tid = f"Ascend Hardware {row['device']}", str(row["stream"])
             track = {"pid": pid, "tid": tid, "device": row["device"], "stream": row["stream"]}
@@ -340,7 +342,7 @@ def _collectives(database: SqliteFile) -> Rows:
         left join STRING_IDS as name on name.id = opName
         left join STRING_IDS as group_name on group_name.id = groupName
         left join STRING_IDS as algorithm on algorithm.id = algType
-        left join ENUM_HCCL_DATA_TYPE as kind on kind.id = dataType"""  # noqa: S608  (a name of a column)
+        left join ENUM_HCCL_DATA_TYPE as kind on kind.id = dataType"""
     for rows in _select(database, "COMMUNICATION_OP STRING_IDS ENUM_HCCL_DATA_TYPE", query):
         events = [_process("HCCL", "HCCL")]
         for place, group in sorted({(row["place"], row["process_group"]) for row in rows}):
@@ -355,7 +357,7 @@ def _collectives(database: SqliteFile) -> Rows:
 
 def _collective_tasks(database: SqliteFile) -> Rows:
     query = f"""
-        select TASK.startNs as start_ns, TASK.endNs as end_ns, kind.value as name, planeId as plane, groups.place as place,
+        select TASK.startNs as start_ns, TASK.endNs as end_ns, kind.value as name, planeId as plane, groups.place,
             srcRank as "src rank", dstRank as "dst rank", size as "size(Byte)", transport.name as "transport type",
             link.name as "link type"
         from COMMUNICATION_TASK_INFO as part
@@ -364,15 +366,14 @@ def _collective_tasks(database: SqliteFile) -> Rows:
         left join STRING_IDS as kind on kind.id = part.taskType
         left join ENUM_HCCL_TRANSPORT_TYPE as transport on transport.id = part.transportType
         left join ENUM_HCCL_LINK_TYPE as link on link.id = part.linkType
-        where kind.value <> 'N/A'"""  # noqa: S608  (a query, no values)
-    needed = (
-        "COMMUNICATION_TASK_INFO COMMUNICATION_OP TASK STRING_IDS ENUM_HCCL_TRANSPORT_TYPE ENUM_HCCL_LINK_TYPE"
-    )
+        where kind.value <> 'N/A'"""
+    needed = "COMMUNICATION_TASK_INFO COMMUNICATION_OP TASK STRING_IDS ENUM_HCCL_TRANSPORT_TYPE ENUM_HCCL_LINK_TYPE"
     told = ("src rank", "dst rank", "size(Byte)", "transport type", "link type")
     for rows in _select(database, needed, query):
         threads = {(row["place"], row["plane"]) for row in rows}
         events = [
-            _named_thread("HCCL", str(place * _PLANES + 1 + plane), f"Plane {plane}") for place, plane in sorted(threads)
+            _named_thread("HCCL", str(place * _PLANES + 1 + plane), f"Plane {plane}")
+            for place, plane in sorted(threads)
         ]
         for row in rows:
             tid = str(row["place"] * _PLANES + 1 + row["plane"])
@@ -391,7 +392,7 @@ def _layouts(database: SqliteFile) -> Iterator[tuple[Layout, Rows]]:
         columns = ", ".join(f"{database.column(table, column)} as {column}" for column in wanted)
         query = f"""
             select STRING_IDS.value as {name}, {columns}
-            from {table} left join STRING_IDS on STRING_IDS.id = {table}.{name}"""  # noqa: S608  (names of columns)
+            from {table} left join STRING_IDS on STRING_IDS.id = {table}.{name}"""
         yield layout, _select(database, f"{table} STRING_IDS", query)
     yield STEPS, _select(database, "StepTraceTime", "select * from StepTraceTime")
     yield COLLECTIVES, _select(database, "CommAnalyzerTime", "select * from CommAnalyzerTime")
@@ -426,10 +427,11 @@ def _kernels(database: SqliteFile) -> Rows:
         ) as metrics on metrics.globalTaskId = TASK.globalTaskId"""
     query = f"""
         select TASK.deviceId as device, TASK.streamId as stream, TASK.taskId as task, TASK.startNs as start_ns,
-            TASK.endNs - TASK.startNs as duration_ns, {database.column(table, "blockNum", "blockDim", "block_dim")} as blocks,
+            TASK.endNs - TASK.startNs as duration_ns,
+            {database.column(table, "blockNum", "blockDim", "block_dim")} as blocks,
             {values}, {"core_ns, matrix_ns, vector_ns" if measured else "null as core_ns"}
         from TASK
         inner join COMPUTE_TASK_INFO on COMPUTE_TASK_INFO.globalTaskId = TASK.globalTaskId
         {joins}
-        {metrics if measured else ""}"""  # noqa: S608  (names of columns)
+        {metrics if measured else ""}"""
     return _select(database, "TASK COMPUTE_TASK_INFO STRING_IDS", query)

@@ -1,7 +1,7 @@
 """`communication.json` and `communication_matrix.json`: CANN's analysis of collectives, by step.
 
-    step → p2p or collective → operation@group → times, and size and time by transport
-    step → p2p or collective → operation@group → "from-to" → transport, size and time
+step → p2p or collective → operation@group → times, and size and time by transport
+step → p2p or collective → operation@group → "from-to" → transport, size and time
 """
 
 from __future__ import annotations
