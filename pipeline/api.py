@@ -16,8 +16,8 @@ import pyarrow as pa
 from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
 from pipeline.catalog.header import View
 from pipeline.errors import TracemillError, UsageError
-from pipeline.extract.source import find_sources, label_of
-from pipeline.ingestion import Ingested, ingest_files, problem_text
+from pipeline.extract.source import FORMS, Source, find_sources
+from pipeline.ingestion import Ingested, ingest_sources, problem_text
 from pipeline.load.warehouse import Warehouse
 from pipeline.render.html import write_html
 from pipeline.render.xlsx import write_xlsx
@@ -39,24 +39,25 @@ def ingest(
     label: str | None = None,
     warehouse: PathLike | None = None,
     strict: bool = False,
+    prefer: str = FORMS[0],
     memory: str | None = None,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> list[Ingested]:
-    """Ingest traces (files, or folders with all traces in them), each as one run.
+    """Ingest traces and profile folders (or folders with all of these in them), each as one run.
 
-    `label` names the execution, one for all sources; without it each run is named after its file. `strict` makes a
-    trace that had to be mended an error. `memory` limits DuckDB (`2GB`). `workers` files are read at once, in processes
-    of their own if more than one (which the caller's main module must allow), all that the machine bears with 0.
-    `progress` receives (file, bytes read). Raises InputError for the first source that cannot be read; runs ingested
-    before it stay.
+    `label` names the execution, one for all sources; without it each run is named after its file or folder. `strict`
+    makes a trace that had to be mended an error. `prefer` (`database` or `text`) chooses where an Ascend profile has
+    both. `memory` limits DuckDB (`2GB`). `workers` sources are read at once, in processes of their own if more than one
+    (which the caller's main module must allow), all that the machine bears with 0. `progress` receives (file, bytes
+    read). Raises InputError for the first source that cannot be read; runs ingested before it stay.
     """
     paths = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
-    files = [file for path in paths for file in find_sources(Path(path))]
+    found = [source for path in paths for source in find_sources(Path(path), _form(prefer))]
     house = Warehouse(warehouse_folder(warehouse), memory)
-    several = label is not None and len(files) > 1
-    wanted = [(file, label or label_of(file)) for file in files]
-    done = ingest_files(house, wanted, several, strict, progress, workers or worker_count(files))
+    several = label is not None and len(found) > 1
+    wanted = [(source, label or source.name) for source in found]
+    done = ingest_sources(house, wanted, several, strict, progress, workers or worker_count(found))
     house.refresh()
     return done
 
@@ -75,22 +76,25 @@ def compare(
     xlsx: bool = True,
     html: bool = True,
     strict: bool = False,
+    prefer: str = FORMS[0],
     memory: str | None = None,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Compare two runs, each a trace (ingested first), a run id or a label in the warehouse.
+    """Compare two runs, each a trace or profile folder (ingested first), a run id or a label in the warehouse.
 
     Returns the result tables as Arrow; with `output` it also writes a workbook and an HTML page into that folder.
-    `only` and `skip` choose views by name. `memory` limits DuckDB (`2GB`; half of the machine without it).
-    `workers` as for `ingest`. Raises UsageError for an unknown run, step or view.
+    `only` and `skip` choose views by name. `prefer` and `workers` as in `ingest`. `memory` limits DuckDB (`2GB`; half
+    of the machine without it). Raises UsageError for an unknown run, step or view.
     """
     house = Warehouse(warehouse_folder(warehouse), memory)
     views = _chosen(house.catalog, only, skip, details)
-    traces = {side: trace for side in (base, comparison) if (trace := _trace(house, side))}
-    wanted = [(trace, label_of(trace)) for trace in traces.values()]
-    done = ingest_files(house, wanted, False, strict, progress, workers or worker_count(list(traces.values())))
-    ingested = dict(zip(traces, (run.run_id for run in done), strict=True))
+    sources = {
+        side: source for side in (base, comparison) if (source := _source(house, side, _form(prefer))) is not None
+    }
+    wanted = [(source, source.name) for source in sources.values()]
+    done = ingest_sources(house, wanted, False, strict, progress, workers or worker_count(list(sources.values())))
+    ingested = dict(zip(sources, (run.run_id for run in done), strict=True))
     run_ids = [ingested.get(side) or _known_run(house, os.fspath(side)) for side in (base, comparison)]
     with house.connect() as connection:
         sides = [
@@ -99,7 +103,13 @@ def compare(
         tables = {view.name: ResultTable(view, _rows(connection, view, sides)) for view in views}
     options = {"only": ", ".join(only), "skip": ", ".join(skip)}
     result = Comparison(
-        sides[0], sides[1], tables, CATALOG_VERSION, house.catalog.fingerprint, options, tuple(_notes(sides))
+        sides[0],
+        sides[1],
+        tables,
+        CATALOG_VERSION,
+        house.catalog.fingerprint,
+        options,
+        (*(run.note for run in done if run.note), *_notes(sides)),
     )
     if output is None:
         return result
@@ -132,17 +142,23 @@ def _chosen(catalog: Catalog, only: Sequence[str], skip: Sequence[str], details:
     ]
 
 
-def _trace(house: Warehouse, given: PathLike) -> Path | None:
-    """The trace to ingest for what a user named; None for a run id or a label in the warehouse."""
+def _form(prefer: str) -> str:
+    if prefer not in FORMS:
+        raise UsageError(f"prefer {prefer!r}: give one of {', '.join(FORMS)}")
+    return prefer
+
+
+def _source(house: Warehouse, given: PathLike, prefer: str) -> Source | None:
+    """What to ingest for what a user named; None for a run id or a label in the warehouse."""
     path = Path(given)
     if not path.exists() or os.fspath(given) in _names(house):
         return None
-    files = find_sources(path)
-    if len(files) > 1:
+    found = find_sources(path, prefer)
+    if len(found) > 1:
         raise UsageError(
-            f"{path}: {len(files)} traces; ingest the folder and compare two of its runs, or name one file"
+            f"{path}: {len(found)} traces; ingest the folder and compare two of its runs, or name one of them"
         )
-    return files[0]
+    return found[0]
 
 
 def _names(house: Warehouse) -> set[str]:

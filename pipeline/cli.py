@@ -40,6 +40,13 @@ class Format(str, Enum):
     markdown = "markdown"
 
 
+class Form(str, Enum):
+    """Forms of an Ascend profile."""
+
+    database = "database"
+    text = "text"
+
+
 app = typer.Typer(
     cls=TyperGroup,
     no_args_is_help=True,
@@ -64,6 +71,9 @@ MemoryOption = Annotated[
 WorkersOption = Annotated[
     int,
     typer.Option("--workers", metavar="N", min=0, help="Files read at once (0: all that cores and memory bear)."),
+]
+PreferOption = Annotated[
+    Form, typer.Option("--prefer", help="What to read where an Ascend profile holds text and database.")
 ]
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show a traceback on errors.")]
 
@@ -93,6 +103,7 @@ def compare(
     html: Annotated[bool, typer.Option("--html/--no-html", help="Write the HTML page.")] = True,
     details: Annotated[bool, typer.Option("--details/--no-details", help="Include tables with a row per call.")] = True,
     strict: StrictOption = False,
+    prefer: PreferOption = Form.database,
     memory: MemoryOption = None,
     workers: WorkersOption = 0,
     debug: DebugOption = False,
@@ -112,6 +123,7 @@ def compare(
             xlsx=xlsx,
             html=html,
             strict=strict,
+            prefer=prefer.value,
             memory=memory,
             workers=workers,
             progress=progress,
@@ -129,6 +141,7 @@ def ingest(
     ] = None,
     warehouse: WarehouseOption = None,
     strict: StrictOption = False,
+    prefer: PreferOption = Form.database,
     memory: MemoryOption = None,
     workers: WorkersOption = 0,
     debug: DebugOption = False,
@@ -140,12 +153,15 @@ def ingest(
             label=label,
             warehouse=warehouse,
             strict=strict,
+            prefer=prefer.value,
             memory=memory,
             workers=workers,
             progress=progress,
         )
     for run in done:
         typer.echo(f"{run.run_id}  {run.source}" + ("" if run.is_new else "  (already in the warehouse)"))
+        if run.note:
+            typer.echo(printable(run.note), err=True)
         for problem in run.problems:
             typer.echo(printable(f"warning: {run.run_id}: {problem}"), err=True)
 

@@ -1,4 +1,4 @@
-"""Trace files into the warehouse: extracted, placed, derived, committed; or found to be there already."""
+"""Sources (a trace file or a profile folder) into the warehouse, each a run, or found to be there already."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.errors import InputError, UsageError
-from pipeline.extract.formats import kineto
 from pipeline.extract.report import Report
-from pipeline.extract.source import rank_of
+from pipeline.extract.source import Source, rank_of
 from pipeline.load.partitions import PartitionWriter, remove
 from pipeline.load.warehouse import Warehouse
 from pipeline.schema import PROBLEM_KINDS, RAW_TABLES
@@ -30,20 +29,21 @@ _DETAIL_CHARACTERS = 100
 
 @dataclass(frozen=True)
 class Ingested:
-    """One run after ingest. `is_new` is False where the same content was there already."""
+    """One run after ingest. `is_new` is False where the same content was there already; `note` as in Source."""
 
     run_id: str
     label: str
     source: Path
     problems: tuple[str, ...]
     is_new: bool
+    note: str | None = None
 
 
 @dataclass
 class _Job:
-    """One file on its way: extracted into `folder`, then claimed as `run_id`, then derived."""
+    """One source on its way: extracted into `folder`, then claimed as `run_id`, then derived."""
 
-    file: Path
+    source: Source
     label: str
     known: dict[str, Any]
     folder: Path | None = None
@@ -67,22 +67,23 @@ class _Ingest:
         self._folders: list[Path] = []
         self._uncommitted: dict[tuple[str, str], str] = {}
 
-    def begin(self, wanted: tuple[Path, str]) -> _Job:
-        """Start the extraction, unless the very file is in the warehouse already."""
-        file, label = wanted
-        stat = file.stat()
+    def begin(self, wanted: tuple[Source, str]) -> _Job:
+        """Start the extraction, unless the very files are in the warehouse already."""
+        source, label = wanted
+        stats = [file.stat() for file in source.files]
         known = {
             "label": label,
-            "source_path": str(file.resolve()),
-            "source_bytes": stat.st_size,
-            "source_modified_ns": stat.st_mtime_ns,
+            "source_path": str(source.path.resolve()),
+            "source_bytes": sum(stat.st_size for stat in stats),
+            "source_modified_ns": max(stat.st_mtime_ns for stat in stats),
         }
         for run_id, manifest in self._house.manifests().items():
             if known.items() <= manifest.items():
-                return _Job(file, label, known, run_id=run_id)
+                return _Job(source, label, known, run_id=run_id)
         folder = self._house.new_folder()
         self._folders.append(folder)
-        return _Job(file, label, known, folder, self._pool.submit(_extract, file, label, folder, self._progress))
+        extraction = self._pool.submit(_extract, source, label, folder, self._progress)
+        return _Job(source, label, known, folder, extraction)
 
     def place(self, job: _Job) -> _Job:
         """Wait for the extraction, name the run and start to derive its results, unless its content is there."""
@@ -116,18 +117,18 @@ class _Ingest:
             self._house.abandon(run_id)
 
 
-def ingest_files(
+def ingest_sources(
     house: Warehouse,
-    wanted: Iterable[tuple[Path, str]],
+    wanted: Iterable[tuple[Source, str]],
     several: bool,
     strict: bool,
     progress: Progress | None,
     workers: int = 1,
 ) -> list[Ingested]:
-    """Ingest traces (file, label), each as a run, `workers` at once. `several`: labels have ranks to tell apart.
+    """Ingest (source, label), each as a run, `workers` at once. `several`: labels have ranks to tell apart.
 
-    Raises InputError for the first file that is no trace, or is damaged and `strict` was asked for; the runs of files
-    before it stay.
+    Raises InputError for the first file that is none of a profiler, or is damaged and `strict` was asked for; the runs
+    of sources before it stay.
     """
     with contextlib.ExitStack() as stack:
         pool, reporting = stack.enter_context(executor(workers, progress))
@@ -141,20 +142,20 @@ def ingest_files(
             stages.clean_up()
 
 
-def _extract(file: Path, label: str, folder: Path, progress: Progress | None) -> Report:
-    """Stream one file into Parquet below `folder`."""
+def _extract(source: Source, label: str, folder: Path, progress: Progress | None) -> Report:
+    """Stream one source into Parquet below `folder`."""
     report = Report()
     writer = PartitionWriter(folder)
-    for table, batch in kineto.extract(file, report, (lambda size: progress(file, size)) if progress else None):
+    for table, batch in source.extract(report, progress):
         writer.write(table, batch)
     if report.rank is None:
-        report.rank = rank_of(file)
+        report.rank = rank_of(source.path)
     if report.problems:
         writer.write("problem", report.problem_batch())
     row = {
         "label": label,
-        "source_path": str(file.resolve()),
-        "source_format": kineto.NAME,
+        "source_path": str(source.path.resolve()),
+        "source_format": source.format,
         "source_bytes": report.source_bytes,
         "content_hash": report.content_hash,
         "rank": report.rank,
@@ -186,8 +187,8 @@ def _ingested(house: Warehouse, job: _Job, strict: bool) -> Ingested:
     problems = house.problems(job.run_id)
     texts = tuple(problem_text(*problem) for problem in problems)
     if strict and any(kind not in _HARMLESS for kind, _, _ in problems):
-        raise InputError(f"{job.file}: not intact, and --strict was given: {'; '.join(texts)}")
-    return Ingested(job.run_id, job.label, job.file, texts, job.derivation is not None)
+        raise InputError(f"{job.source.path}: not intact, and --strict was given: {'; '.join(texts)}")
+    return Ingested(job.run_id, job.label, job.source.path, texts, job.derivation is not None, job.source.note)
 
 
 def problem_text(kind: str, count: int, detail: str) -> str:

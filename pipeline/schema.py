@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-RAW_SCHEMA_VERSION = 1
+RAW_SCHEMA_VERSION = 2
 
 # Typed columns taken from an event's args: column -> (type, spellings of the key in order of preference). Spellings
 # differ between PyTorch versions; everything else stays reachable as `args->>'key'`.
@@ -76,6 +76,102 @@ RAW_TABLES: dict[str, pa.Schema] = {
             ("args", pa.string()),
         ]
     ),
+    # One row per task that an Ascend device ran, with what CANN says about it; collectives are rows, too. `event_index`
+    # goes on from the events of the run.
+    "kernel_detail": pa.schema(
+        [
+            ("event_index", pa.int64()),
+            ("step", pa.int64()),
+            ("device", pa.int64()),
+            ("stream", pa.int64()),
+            ("task_id", pa.int64()),
+            ("kernel_name", pa.string()),
+            ("kernel_type", pa.string()),
+            ("accelerator_core", pa.string()),
+            ("start_ns", pa.int64()),
+            ("duration_ns", pa.int64()),
+            ("wait_ns", pa.int64()),
+            ("block_count", pa.int64()),
+            ("input_shapes", pa.string()),
+            ("input_types", pa.string()),
+            ("input_formats", pa.string()),
+            ("output_shapes", pa.string()),
+            ("output_types", pa.string()),
+            ("output_formats", pa.string()),
+            ("core_ns", pa.int64()),
+            ("matrix_ns", pa.int64()),
+            ("vector_ns", pa.int64()),
+            ("args", pa.string()),
+        ]
+    ),
+    # One row per allocation of device memory, with its release; totals are those of the allocator.
+    "allocation": pa.schema(
+        [
+            ("event_index", pa.int64()),
+            ("operator_name", pa.string()),
+            ("bytes", pa.int64()),
+            ("allocated_at_ns", pa.int64()),
+            ("released_at_ns", pa.int64()),
+            ("held_ns", pa.int64()),
+            ("total_allocated", pa.int64()),
+            ("total_reserved", pa.int64()),
+            ("stream", pa.int64()),
+            ("device", pa.int64()),
+            ("args", pa.string()),
+        ]
+    ),
+    # One row per sample of the memory that a component of the software holds on a device.
+    "memory_sample": pa.schema(
+        [
+            ("event_index", pa.int64()),
+            ("component", pa.string()),
+            ("time_ns", pa.int64()),
+            ("total_allocated", pa.int64()),
+            ("total_reserved", pa.int64()),
+            ("device", pa.int64()),
+            ("args", pa.string()),
+        ]
+    ),
+    # One row per row of a table of sums that the profiler wrote itself: `source` says which (op_statistic,
+    # api_statistic, operator_details, step_trace_time). Kept to be held against what the events give; the other columns are in `args`.
+    "statistic": pa.schema(
+        [
+            ("event_index", pa.int64()),
+            ("source", pa.string()),
+            ("step", pa.int64()),
+            ("name", pa.string()),
+            ("category", pa.string()),
+            ("call_count", pa.int64()),
+            ("total_ns", pa.int64()),
+            ("average_ns", pa.int64()),
+            ("min_ns", pa.int64()),
+            ("max_ns", pa.int64()),
+            ("args", pa.string()),
+        ]
+    ),
+    # One row per collective or link between two ranks, as CANN's analysis of the communication has it: times, then for
+    # one transport (RDMA, SDMA, HCCS, …) of it the size and time of the transfer.
+    "communication": pa.schema(
+        [
+            ("event_index", pa.int64()),
+            ("source", pa.string()),
+            ("step", pa.string()),
+            ("kind", pa.string()),
+            ("name", pa.string()),
+            ("process_group", pa.string()),
+            ("start_ns", pa.int64()),
+            ("elapsed_ns", pa.int64()),
+            ("transit_ns", pa.int64()),
+            ("wait_ns", pa.int64()),
+            ("synchronization_ns", pa.int64()),
+            ("idle_ns", pa.int64()),
+            ("transport", pa.string()),
+            ("source_rank", pa.int64()),
+            ("target_rank", pa.int64()),
+            ("bytes", pa.int64()),
+            ("args", pa.string()),
+        ]
+    ),
 }
 
 # Troubles that were mended or set aside while reading, and what a person is told about them. A run with any of
@@ -84,6 +180,7 @@ PROBLEM_KINDS: dict[str, str] = {
     "truncated": "the file ends inside the event array; complete events were kept",
     "event_dropped": "events are no valid JSON and were dropped",
     "text_repaired": "events had invalid text (bytes, escapes or control characters) repaired",
+    "row_dropped": "rows of a table have another number of columns than its header and were dropped",
     "non_finite": "NaN or infinite values were stored as NULL",
     "trailing_bytes": "bytes after the end of the compressed data were ignored",
     "no_time": "device activities without a usable time were quarantined",

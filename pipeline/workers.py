@@ -1,4 +1,4 @@
-"""Jobs on several files at once: in processes of their own, or one after another in this one."""
+"""Jobs on several sources at once: in processes of their own, or one after another in this one."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pipeline.errors import TracemillError
+from pipeline.extract.source import Source
 from pipeline.load.memory import available_bytes
 
 Progress = Callable[[Path, int], None]
 Item = TypeVar("Item")
 # What one ingest may take at its peak; as many run at once as fit half of the memory.
 WORKER_BYTES = 1 << 30
-# Smaller files are read before a process has started.
+# Smaller sources are read before a process has started.
 SMALL_BYTES = 4 << 20
 
 _reported: Any = None  # in a worker process: the queue of (file, bytes read)
@@ -38,9 +39,9 @@ class _Inline(Executor):
         return future
 
 
-def worker_count(files: Sequence[Path]) -> int:
-    """Files to read at once: those worth a process, no more than there are cores and than memory allows."""
-    large = sum(file.stat().st_size >= SMALL_BYTES for file in files)
+def worker_count(sources: Sequence[Source]) -> int:
+    """Sources to read at once: those worth a process, no more than there are cores and than memory allows."""
+    large = sum(sum(file.stat().st_size for file in source.files) >= SMALL_BYTES for source in sources)
     return max(1, min(large, os.cpu_count() or 1, available_bytes() // 2 // WORKER_BYTES))
 
 

@@ -156,6 +156,96 @@ def problem(kind: str, count: int = 1, event_index: int | None = None, detail: s
     return "problem", {"kind": kind, "problem_count": count, "event_index": event_index, "detail": detail}
 
 
+# -- Ascend profiles --------------------------------------------------------------------------------------
+
+TRACKS = {"hardware": "Ascend Hardware", "hccl": "HCCL", "overlap": "Overlap Analysis", "cann": "CANN"}
+
+
+def tracks(groups: tuple[str, ...] = ("0",), planes: int = 2) -> list[Row]:
+    """Names of the tracks of an Ascend trace: pids are the keys of TRACKS; a group has tids from place * 10."""
+    named = [
+        (
+            "thread_name",
+            "hccl",
+            place * 10 + number,
+            f"Plane {number - 1}" if number else f"Group {group} Communication",
+        )
+        for place, group in enumerate(groups)
+        for number in range(planes + 1)
+    ]
+    kinds = ("Computing", "Communication", "Communication(Not Overlapped)", "Free")
+    named += [("thread_name", "overlap", number, kind) for number, kind in enumerate(kinds)]
+    named += [("process_name", pid, 0, name) for pid, name in TRACKS.items()]
+    return [
+        event(None, name, None, None, phase="M", pid=pid, tid=tid, args={"name": of}) for name, pid, tid, of in named
+    ]
+
+
+def on_track(pid: str, name: str, start: int, duration: int, tid: int = 0, **columns: Any) -> Row:
+    """An event without a category: a task of the device, a collective or a task of one, a call of CANN."""
+    return event(None, name, start, duration, pid=pid, tid=tid, **columns)
+
+
+def task(name: str, start: int, duration: int, stream: int = 2, task_type: str = "AI_CORE", **columns: Any) -> Row:
+    """A task on a stream of the device."""
+    return on_track("hardware", name, start, duration, stream, args={"Task Type": task_type}, **columns)
+
+
+def hcom(name: str, start: int, duration: int, group: int = 0, **args: Any) -> Row:
+    """A collective of the group in that place."""
+    return on_track("hccl", name, start, duration, group * 10, args=args)
+
+
+def plane_task(name: str, start: int, duration: int, plane: int = 0, group: int = 0, size: int | None = None) -> Row:
+    """A task of a collective, on a plane of a group."""
+    return on_track("hccl", name, start, duration, group * 10 + 1 + plane, args={"size(Byte)": size})
+
+
+def device_flow(flow_id: int, operator_start: int, start: int, track: str = "hardware", stream: int = 2) -> list[Row]:
+    """A flow from an operator to a task, or to a collective."""
+    known = {"flow_id": str(flow_id)}
+    return [
+        event("async_npu", "torch_to_npu", operator_start, None, phase="s", **known),
+        event("async_npu", "torch_to_npu", start, None, phase="f", pid=track, tid=stream, **known),
+    ]
+
+
+def overlap(kind: int, start: int, duration: int) -> Row:
+    """An interval of the Overlap Analysis: 0 computing, 1 communication, 2 not overlapped, 3 free."""
+    return on_track("overlap", "interval", start, duration, kind)
+
+
+def detail(name: str, kernel_type: str | None, start: int | None, duration: int | None, **columns: Any) -> Row:
+    """A row of the kernel details; accelerator_core=, input_shapes=, matrix_ns=, step=, stream=."""
+    known = {"kernel_name": name, "kernel_type": kernel_type, "start_ns": start, "duration_ns": duration}
+    return "kernel_detail", known | columns
+
+
+def allocation(operator: str, size: int, at: int, held: int | None = None, **columns: Any) -> Row:
+    """A row of the allocations of an Ascend profile."""
+    return "allocation", {"operator_name": operator, "bytes": size, "allocated_at_ns": at, "held_ns": held} | columns
+
+
+def sample(component: str, at: int, reserved: int, **columns: Any) -> Row:
+    """A row of the memory samples of an Ascend profile."""
+    return "memory_sample", {"component": component, "time_ns": at, "total_reserved": reserved} | columns
+
+
+def statistic(source: str, name: str, category: str, count: int, total: int) -> Row:
+    """A row of one of the tables of sums of an Ascend profile."""
+    return "statistic", {"source": source, "name": name, "category": category, "call_count": count, "total_ns": total}
+
+
+def analysed(source: str, name: str, **columns: Any) -> Row:
+    """A row of CANN's analysis of communication."""
+    return "communication", {"source": source, "name": name} | columns
+
+
+def metadata(key: str, value: Any) -> Row:
+    """A key of the metadata of a run."""
+    return "trace_metadata", {"key": key, "value": json.dumps(value)}
+
+
 # -- views over them ------------------------------------------------------------------------------------
 
 
@@ -211,9 +301,12 @@ def raw_tables(runs: dict[str, Iterable[Any]]) -> dict[str, pa.Table]:
         if not any(table == "run" for table, _ in opened):
             opened.append(about(label=run_id))
         events = [values for table, values in opened if table == "event"]
+        others = 0
         for table, values in opened:
             if table != "event":
-                found[table].append({"run_id": run_id} | values)
+                numbered = {"event_index": len(events) + others} if "event_index" in RAW_TABLES[table].names else {}
+                found[table].append({"run_id": run_id} | (numbered if table != "problem" else {}) | values)
+                others += 1
         found["event"] += [{"run_id": run_id, "event_index": i} | values for i, values in enumerate(events)]
     for table, rows in found.items():
         unknown = {column for row in rows for column in row} - {"run_id", *RAW_TABLES[table].names}

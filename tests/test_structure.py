@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "extract": FOUNDATION | {"extract"},
     "load": FOUNDATION | {"load", "catalog"},
     "render": FOUNDATION | {"render", "catalog", "result"},
-    "workers": FOUNDATION | {"load"},
+    "workers": FOUNDATION | {"extract", "load"},
     "ingestion": FOUNDATION | {"extract", "load", "workers"},
     "api": FOUNDATION | {"ingestion", "workers", "extract", "load", "catalog", "render", "result"},
     "cli": FOUNDATION | {"api", "catalog", "render", "__init__"},

@@ -9,6 +9,7 @@ import pytest
 import pipeline
 from pipeline import workers
 from pipeline.errors import InputError
+from pipeline.extract.source import find_sources
 from tests import traces
 from tests.asking import rows
 
@@ -75,11 +76,11 @@ def test_one_content_twice_is_one_run(tmp_path):
 
 
 def test_small_files_get_no_process_and_large_ones_no_more_than_there_is_memory_for(tmp_path, monkeypatch):
-    files = ranks(tmp_path / "traces")
-    assert workers.worker_count(files) == 1
+    ranks(tmp_path / "traces")
+    assert workers.worker_count(find_sources(tmp_path / "traces")) == 1
     monkeypatch.setattr(workers, "SMALL_BYTES", 0)
     monkeypatch.setattr(workers.os, "cpu_count", lambda: 8)
     monkeypatch.setattr(workers, "available_bytes", lambda: 64 << 30)
-    assert workers.worker_count(files) == 3
+    assert workers.worker_count(find_sources(tmp_path / "traces")) == 3
     monkeypatch.setattr(workers, "available_bytes", lambda: 5 << 30)
-    assert workers.worker_count(files) == 2
+    assert workers.worker_count(find_sources(tmp_path / "traces")) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +33,12 @@ class Report:
     source_bytes: int = 0
     content_hash: str = ""
     problems: dict[str, Problem] = field(default_factory=dict)
+
+    def read(self, size: int, content_hash: str) -> None:
+        """Count a file that was read to its end; a run of several files has one hash over theirs."""
+        self.source_bytes += size
+        both = self.content_hash + content_hash
+        self.content_hash = hashlib.sha256(both.encode()).hexdigest() if self.content_hash else content_hash
 
     def problem(self, kind: str, count: int = 1, *, event_index: int | None = None, detail: str = "") -> None:
         """Count a trouble of a kind in PROBLEM_KINDS; the first occurrence keeps its place and detail."""

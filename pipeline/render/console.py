@@ -131,7 +131,7 @@ def _shown(table: ResultTable) -> list[Column]:
     return shown
 
 
-_HIDDEN = ("parent_metric", "scope", "kernel_class", "call_kind")
+_HIDDEN = ("parent_metric", "scope", "kernel_class", "call_kind", "matched_by")
 
 
 def _present(*columns: Column | None) -> Iterator[Column]:

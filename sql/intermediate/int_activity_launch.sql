@@ -2,8 +2,8 @@
 --
 -- The launch is the runtime call with the activity's correlation id; one graph launch has many activities. The launching
 -- operator is the innermost one open at the launch, the top operator the outermost. External ids are another id space:
--- they name an operator only where the launch does not. The step is the launch's; without a launch, the one whose
--- copy on the device's track covers the activity's start. The backward pass is told by the names of the operators, by the
+-- they name an operator only where the launch does not. The step is the launch's; else the one that an Ascend profiler
+-- recorded, else the one whose copy on the device's track covers the activity's start. The backward pass is told by the names of the operators, by the
 -- thread of the forward operator, or by the end of a fwdbwd flow at the start of the top operator.
 --
 -- @title Launches of device activities
@@ -37,7 +37,7 @@ launch as (
             event_index
         ) as call
     from intermediate.int_host_call
-    where call_kind = 'runtime' and correlation is not null
+    where call_kind in ('runtime', 'launch') and correlation is not null
     group by run_id, correlation
 ),
 
@@ -48,8 +48,9 @@ launched as (
         activity.start_ns,
         activity.device,
         activity.external_id,
+        activity.recorded_step,
         launch.call as launch
-    from staging.stg_device_activity as activity
+    from intermediate.int_activity as activity
     left join launch
         on activity.run_id = launch.run_id and activity.correlation = launch.correlation
 ),
@@ -113,7 +114,8 @@ select
         false
     ) as is_backward,
     case
-        when linked.launch is not null then linked.launch.step
+        when linked.launch is not null then coalesce(linked.launch.step, linked.recorded_step)
+        when linked.recorded_step is not null then linked.recorded_step
         when linked.start_ns < device_marker.end_ns then device_marker.step
     end as step
 from linked

@@ -1,8 +1,10 @@
--- Allocations and frees of device memory: one row per memory event.
+-- Allocations and frees of device memory: one row per memory event, or per allocation with its release.
 --
 -- Events of one address follow one another in time. An allocation is released by the next event of its address where that is
 -- a free; where it is another allocation, the block was allocated twice. A free that follows no allocation is unmatched:
 -- its block was allocated before the recording. Events without an address pair with nothing. The operator is the innermost one open on the thread.
+-- Ascend profilers write the release with its allocation, and the operator that allocated; where it is one of CANN (`cann::`), the
+-- allocation belongs to the operator of the framework that enqueued the work, found by the dequeue that was open.
 --
 -- @title Allocations
 -- @grain run_id, event_index
@@ -29,6 +31,34 @@ event as (
         case when address is not null then lag(bytes) over by_address end as previous_bytes
     from staging.stg_memory_event
     window by_address as (partition by run_id, pid, device, address order by time_ns, event_index)
+),
+
+marker as (
+    select run_id, step, start_ns, end_ns
+    from intermediate.int_step
+    where start_ns is not null
+),
+
+enqueued as (
+    select enqueue.run_id, enqueue.correlation, min_by(operator.call_name, enqueue.event_index) as operator_name
+    from staging.stg_host_call as enqueue
+    inner join intermediate.int_call_tree as tree
+        on enqueue.run_id = tree.run_id and enqueue.event_index = tree.event_index
+    inner join staging.stg_host_call as operator
+        on tree.run_id = operator.run_id and tree.operator_index = operator.event_index
+    where enqueue.call_kind = 'enqueue'
+    group by enqueue.run_id, enqueue.correlation
+),
+
+recorded as (
+    select
+        allocation.*,
+        case
+            when allocation.operator_name like 'cann::%' and allocation.time_ns < dequeue.end_ns then dequeue.correlation
+        end as correlation
+    from staging.stg_allocation as allocation
+    asof left join staging.stg_dequeue as dequeue
+        on allocation.run_id = dequeue.run_id and allocation.time_ns >= dequeue.start_ns
 )
 
 select
@@ -49,3 +79,22 @@ inner join intermediate.int_call_tree as tree
     on event.run_id = tree.run_id and event.event_index = tree.event_index
 left join staging.stg_host_call as operator
     on tree.run_id = operator.run_id and tree.operator_index = operator.event_index
+union all
+select
+    recorded.run_id,
+    recorded.event_index,
+    case when recorded.time_ns < marker.end_ns then marker.step end as step,
+    coalesce(recorded.device, 0) as device,
+    recorded.time_ns,
+    recorded.bytes,
+    coalesce(enqueued.operator_name, recorded.operator_name, '(no operator)') as operator_name,
+    recorded.held_ns,
+    false as is_allocated_twice,
+    false as is_unmatched_free,
+    recorded.total_allocated_bytes,
+    recorded.total_reserved_bytes
+from recorded
+left join enqueued
+    on recorded.run_id = enqueued.run_id and recorded.correlation = enqueued.correlation
+asof left join marker
+    on recorded.run_id = marker.run_id and recorded.time_ns >= marker.start_ns

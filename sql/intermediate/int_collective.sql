@@ -4,6 +4,8 @@
 -- tells. Sizes are elements × size of the data type, NULL where the trace has no metadata. Algorithm bytes are the
 -- size that bandwidths are counted on: the larger of input and output. The bus factor is the part of it that
 -- crosses the slowest link: 2(n−1)/n for allreduce, (n−1)/n for allgather, reducescatter and alltoall, else 1.
+-- On an Ascend device the message has `count` elements, which go in and, where all ranks get what one has, also come out; the group
+-- is the one of the track, of the analysis of communication or, by its name in the job, of the metadata.
 -- The sequence is `Seq`, else the place among the run's collectives of the same process group.
 --
 -- @title Collectives
@@ -30,24 +32,37 @@
 with
 collective as (
     select
-        *,
+        activity.* exclude (process_group),
+        coalesce(
+            job.group_name, activity.process_group, analysed.process_group, args ->> '$."Process Group Name"'
+        ) as process_group,
         coalesce(args ->> '$."Collective name"', regexp_extract(activity_name, '^[^(<]*')) as raw_name,
         args ->> '$."Collective name"' is not null as has_metadata,
-        args ->> '$."Process Group Name"' as process_group,
-        args ->> '$.dtype' as data_type,
-        try_cast(args ->> '$."Group size"' as bigint) as group_size,
+        coalesce(args ->> '$.dtype', case when is_npu then args ->> '$.data_type' end) as data_type,
+        coalesce(try_cast(args ->> '$."Group size"' as bigint), job.group_size) as group_size,
         try_cast(args ->> '$."In msg nelems"' as bigint) as input_elements,
         try_cast(args ->> '$."Out msg nelems"' as bigint) as output_elements,
+        case when is_npu then try_cast(args ->> '$.count' as bigint) end as message_elements,
         try_cast(args ->> '$.Seq' as bigint) as recorded_sequence
-    from intermediate.int_device_activity
+    from intermediate.int_device_activity as activity
+    left join (
+        select run_id, operation_name, any_value(process_group) as process_group
+        from staging.stg_communication_operation
+        group by run_id, operation_name
+    ) as analysed
+        on activity.run_id = analysed.run_id and activity.activity_name = analysed.operation_name
+    left join staging.stg_process_group as job
+        on
+            activity.run_id = job.run_id
+            and coalesce(activity.process_group, analysed.process_group) = job.process_group
     where activity_class = 'communication' and quarantine_reason is null
 ),
 
 named as (
-    select raw_name, min_by(pattern.collective, pattern.rule_order) as collective_name
+    select name.raw_name, min_by(pattern.collective, pattern.rule_order) as collective_name
     from (select distinct raw_name from collective) as name
     inner join seeds.collective as pattern on lower(name.raw_name) glob pattern.pattern
-    group by raw_name
+    group by name.raw_name
 ),
 
 sized as (
@@ -58,8 +73,11 @@ sized as (
             when collective.has_metadata then lower(collective.raw_name)
             else 'unknown'
         end as collective_name,
-        collective.input_elements * data_type.element_bytes as input_bytes,
-        collective.output_elements * data_type.element_bytes as output_bytes
+        coalesce(collective.input_elements, collective.message_elements) * data_type.element_bytes as input_bytes,
+        coalesce(
+            collective.output_elements,
+            case when named.collective_name in ('allreduce', 'broadcast', 'send', 'recv') then collective.message_elements end
+        ) * data_type.element_bytes as output_bytes
     from collective
     left join named on collective.raw_name = named.raw_name
     left join seeds.data_type as data_type on lower(collective.data_type) = data_type.data_type

@@ -13,6 +13,9 @@
 -- @column activity_kind category kernel, memcpy or memset, as recorded
 -- @column activity_class category compute, communication or copy
 -- @column activity_name name Name of the kernel or copy
+-- @column is_npu flag Did an Ascend device run it?
+-- @column kernel_type name Type of a kernel, where it is recorded
+-- @column accelerator_core category Unit that it ran on, where it is recorded
 -- @column device id Device
 -- @column stream id Stream
 -- @column start_ns timestamp_ns Start
@@ -22,13 +25,16 @@
 -- @column kernel_class category Class of a kernel; NULL for memory copies and sets
 -- @column kernel_unit category Cube or Vector, Trans or No Trans
 -- @column class_rule text Rule that decided the class
--- @column is_backward flag Was it launched by the backward pass?
+-- @column is_backward flag Was it launched by the backward pass? On Ascend devices also told by the type of the kernel
 -- @column launch_index id Runtime call that launched it
 -- @column launch_name name Name of that call
 -- @column launch_start_ns timestamp_ns Start of that call
 -- @column operator_name name Innermost operator around the launch
 -- @column top_operator_name name Outermost operator around the launch, else why there is none, in parentheses
 -- @column input_shapes text Shapes of the innermost operator's inputs, JSON
+-- @column kernel_shapes text Shapes of the kernel's own inputs, where they are recorded
+-- @column core_ns duration_ns Time of the matrix core, where it is recorded
+-- @column process_group name Group of a collective on an Ascend device
 -- @column step id Step that it belongs to
 -- @column quarantine_reason text Why its time is not usable; NULL for all that count
 -- @column is_suspect flag Does it run past a later start on its own stream?
@@ -36,7 +42,7 @@
 with
 extent as (
     select run_id, min(start_ns) as first_ns, max(end_ns) - min(start_ns) as length_ns
-    from staging.stg_device_activity
+    from intermediate.int_activity
     where end_ns is not null and (start_ns <> 0 or duration_ns <> 0)
     group by run_id
 ),
@@ -51,7 +57,7 @@ judged as (
             when activity.start_ns = 0 and activity.duration_ns = 0 and extent.first_ns > extent.length_ns
                 then 'start and duration are 0, far from the rest'
         end as quarantine_reason
-    from staging.stg_device_activity as activity
+    from intermediate.int_activity as activity
     left join extent on activity.run_id = extent.run_id
 ),
 
@@ -59,8 +65,9 @@ classified as (
     select
         judged.*,
         launch.* exclude (run_id, event_index),
-        class.* exclude (run_id, kernel_name, operator_name),
-        coalesce(judged.activity_kind = 'kernel' and json_exists(judged.args, '$."Collective name"'), false) as has_collective
+        class.* exclude (run_id, kernel_name, measured_unit, operator_name),
+        judged.is_collective
+        or coalesce(judged.activity_kind = 'kernel' and json_exists(judged.args, '$."Collective name"'), false) as has_collective
     from judged
     left join intermediate.int_activity_launch as launch
         on judged.run_id = launch.run_id and judged.event_index = launch.event_index
@@ -68,7 +75,8 @@ classified as (
         on
             judged.run_id = class.run_id
             and judged.activity_kind = 'kernel'
-            and judged.activity_name = class.kernel_name
+            and macros.kernel_key(judged.kernel_type, judged.activity_name) = class.kernel_name
+            and macros.measured_unit(judged.accelerator_core, judged.matrix_ns) = class.measured_unit
             and coalesce(launch.operator_name, '') = class.operator_name
 )
 
@@ -82,6 +90,9 @@ select
         else 'compute'
     end as activity_class,
     activity_name,
+    is_npu,
+    kernel_type,
+    accelerator_core,
     device,
     stream,
     start_ns,
@@ -90,14 +101,17 @@ select
     bytes,
     case when has_collective then 'Communication' else kernel_class end as kernel_class,
     case when not has_collective then kernel_unit end as kernel_unit,
-    case when has_collective then 'carries Collective name' else class_rule end as class_rule,
-    coalesce(is_backward, false) as is_backward,
+    case when is_collective then 'collective of CANN' when has_collective then 'carries Collective name' else class_rule end as class_rule,
+    coalesce(is_backward, false) or coalesce(is_npu and regexp_matches(lower(kernel_type), 'grad|backprop'), false) as is_backward,
     launch_index,
     launch_name,
     launch_start_ns,
     operator_name,
     coalesce(top_operator_name, '(no launch in the trace)') as top_operator_name,
     input_shapes,
+    kernel_shapes,
+    core_ns,
+    process_group,
     step,
     quarantine_reason,
     quarantine_reason is null and coalesce(

@@ -2,6 +2,8 @@
 --
 -- An activity adds the part of it that no activity started before it covers, so that the parts sum to the length of
 -- the union of intervals. Quarantined activities are in no scope. Four unions are counted: of compute, of communication, of both, and of everything.
+-- On an Ascend device the scope is from the first start to the last end of kernels and collectives, as its profiler counts; of a
+-- copy only the part in there counts.
 --
 -- @title Device time by activity
 -- @grain run_id, step, event_index
@@ -14,6 +16,7 @@
 -- @column kernel_class category Class of a kernel
 -- @column kernel_unit category Cube or Vector, Trans or No Trans
 -- @column is_backward flag Was it launched by the backward pass?
+-- @column core_ns duration_ns Time of the matrix core of an Ascend device, where it is recorded
 -- @column start_ns timestamp_ns Start
 -- @column end_ns timestamp_ns End
 -- @column compute_part_ns duration_ns Added to the union of compute kernels
@@ -29,6 +32,17 @@ scoped as (
     where quarantine_reason is null
 ),
 
+framed as (
+    select
+        * exclude (start_ns, end_ns),
+        case when is_npu and activity_class = 'copy' then greatest(start_ns, min(start_ns) filter (where activity_class <> 'copy') over scope)
+            else start_ns end as start_ns,
+        case when is_npu and activity_class = 'copy' then least(end_ns, max(end_ns) filter (where activity_class <> 'copy') over scope)
+            else end_ns end as end_ns
+    from scoped
+    window scope as (partition by run_id, step, device)
+),
+
 covered as (
     select
         *,
@@ -36,7 +50,8 @@ covered as (
         max(end_ns) filter (where activity_class = 'communication') over earlier as communication_until_ns,
         max(end_ns) filter (where activity_class <> 'copy') over earlier as busy_until_ns,
         max(end_ns) over earlier as active_until_ns
-    from scoped
+    from framed
+    where end_ns >= start_ns
     window earlier as (
         partition by run_id, step, device
         order by start_ns, end_ns desc, event_index
@@ -53,6 +68,7 @@ select
     kernel_class,
     kernel_unit,
     is_backward,
+    core_ns,
     start_ns,
     end_ns,
     case when activity_class = 'compute' then greatest(0, end_ns - greatest(start_ns, compute_until_ns)) else 0 end

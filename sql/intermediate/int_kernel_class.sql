@@ -1,14 +1,16 @@
--- Classes of kernels by name: one row per run, kernel name and name of the launching operator.
+-- Classes of kernels by name: one row per run, kernel, its type and unit where they are recorded, and launching operator.
 --
 -- Patterns are rows of `seeds.kernel_class` (globs, compared in lower case), the first that matches wins. Communication
--- and copies are told by the kernel's name alone; else the operator decides the class and the kernel the unit; kernels
--- without an operator (graph replays, device-only traces) are told by their name.
+-- (also in one with computing) and copies are told by the kernel's name alone; else the operator decides the class and the kernel the unit; kernels
+-- without an operator (graph replays, device-only traces) are told by their name. On Ascend devices the type stands for the name,
+-- and the unit is the measured one: Cube where the matrix unit worked, else Vector; a kernel that no rule knows has the class of its unit.
 --
 -- @title Kernel classes
--- @grain run_id, kernel_name, operator_name
--- @order run_id, kernel_name, operator_name
+-- @grain run_id, kernel_name, measured_unit, operator_name
+-- @order run_id, kernel_name, measured_unit, operator_name
 -- @column run_id id Run
--- @column kernel_name name Name of the kernel
+-- @column kernel_name name Name of the kernel, or its type
+-- @column measured_unit category Cube or Vector, as recorded; empty where it is not
 -- @column operator_name name Name of the launching operator, empty where there is none
 -- @column kernel_class category Class
 -- @column kernel_unit category Cube (matrix unit) or Vector; for the class Vector, Trans (layout change) or No Trans
@@ -17,9 +19,10 @@ with
 pair as (
     select distinct
         activity.run_id,
-        activity.activity_name as kernel_name,
+        macros.kernel_key(activity.kernel_type, activity.activity_name) as kernel_name,
+        macros.measured_unit(activity.accelerator_core, activity.matrix_ns) as measured_unit,
         coalesce(launch.operator_name, '') as operator_name
-    from staging.stg_device_activity as activity
+    from intermediate.int_activity as activity
     inner join intermediate.int_activity_launch as launch
         on activity.run_id = launch.run_id and activity.event_index = launch.event_index
     where activity.activity_kind = 'kernel'
@@ -46,7 +49,7 @@ decided as (
         pair.*,
         kernel_rule.matched as by_kernel,
         case
-            when kernel_rule.matched.class in ('Communication', 'Copy') then kernel_rule.matched
+            when kernel_rule.matched.class in ('Communication', 'Copy', 'Fused Compute and Communication') then kernel_rule.matched
             else coalesce(operator_rule.matched, kernel_rule.matched)
         end as decisive
     from pair
@@ -57,12 +60,18 @@ decided as (
 select
     run_id,
     kernel_name,
+    measured_unit,
     operator_name,
-    coalesce(decisive.class, 'Other') as kernel_class,
+    coalesce(decisive.class, nullif(measured_unit, ''), 'Other') as kernel_class,
     case
         when decisive.class = 'Vector' then decisive.unit
         when decisive.class in ('Flash Attention', 'Conv', 'Matmul')
-            then case when by_kernel.unit = 'Cube' then 'Cube' else 'Vector' end
+            then case
+                when measured_unit <> '' then measured_unit
+                when by_kernel.unit = 'Cube' then 'Cube'
+                else 'Vector'
+            end
+        when decisive is null and measured_unit = 'Vector' then 'No Trans'
     end as kernel_unit,
-    coalesce(decisive.rule, 'no rule') as class_rule
+    coalesce(decisive.rule, case when measured_unit <> '' then 'no rule; the unit that it ran on' end, 'no rule') as class_rule
 from decided

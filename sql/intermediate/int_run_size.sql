@@ -5,6 +5,7 @@
 -- @order run_id
 -- @materialized
 -- @column run_id id Run
+-- @column is_npu flag Is it of an Ascend device? NULL without device activities
 -- @column device_activity_count count Device activities that count
 -- @column quarantined_count count Device activities without a usable time
 -- @column suspect_count count Activities that run past a later start on their own stream
@@ -15,6 +16,7 @@ with
 activity as (
     select
         run_id,
+        bool_or(is_npu) as is_npu,
         count(*) filter (where quarantine_reason is null) as device_activity_count,
         count(*) filter (where quarantine_reason is not null) as quarantined_count,
         count(*) filter (where is_suspect) as suspect_count,
@@ -24,7 +26,10 @@ activity as (
 ),
 
 call as (
-    select run_id, count(*) as host_call_count from intermediate.int_host_call group by run_id
+    select run_id, count(*) as host_call_count
+    from intermediate.int_host_call
+    where call_kind in ('operator', 'annotation', 'runtime')
+    group by run_id
 ),
 
 memory as (
@@ -33,6 +38,7 @@ memory as (
 
 select
     run.run_id,
+    activity.is_npu,
     coalesce(activity.device_activity_count, 0) as device_activity_count,
     coalesce(activity.quarantined_count, 0) as quarantined_count,
     coalesce(activity.suspect_count, 0) as suspect_count,

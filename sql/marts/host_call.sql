@@ -26,6 +26,7 @@ select
     max(duration_ns) as max_duration_ns,
     min(duration_ns) as min_duration_ns
 from intermediate.int_host_call
+where call_kind in ('operator', 'annotation', 'runtime')
 group by grouping sets (
     (run_id, call_name, call_kind),
     (run_id, step, call_name, call_kind)

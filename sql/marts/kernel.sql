@@ -1,19 +1,21 @@
--- Kernels by name and shapes: one row per run, step, kernel name, class and shapes of the launching operator's inputs.
+-- Kernels by name and shapes: one row per run, step, kernel name, class and shapes.
 --
--- Collectives are kernels too, with the class Communication; copies written as kernels have the class Copy.
+-- Collectives are kernels too, with the class Communication; copies written as kernels have the class Copy. Shapes are those
+-- of the launching operator's inputs; on an Ascend device those of the kernel's own, NULL where the profiler's level has none.
 --
 -- @title Kernels
--- @grain run_id, step, kernel_name, kernel_class, kernel_unit, class_rule, input_shapes
+-- @grain run_id, step, kernel_name, kernel_type, accelerator_core, kernel_class, kernel_unit, class_rule, input_shapes
 -- @order run_id, step, total_duration_ns desc, kernel_name
 -- @materialized
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column kernel_name name Name
 -- @column kernel_type name Type of operator that the device executes, where the profiler records one
+-- @column accelerator_core category Unit that it ran on, where the profiler records one
 -- @column kernel_class category Class
 -- @column kernel_unit category Cube (matrix unit) or Vector; for the class Vector, Trans or No Trans
 -- @column class_rule text Rule that decided the class
--- @column input_shapes text Shapes of the launching operator's inputs
+-- @column input_shapes text Shapes of the inputs
 -- @column call_count count Calls
 -- @column total_duration_ns duration_ns Sum of durations
 -- @column average_duration_ns duration_ns Average duration, rounded to the nanosecond
@@ -23,20 +25,24 @@ select
     run_id,
     step,
     activity_name as kernel_name,
-    null::varchar as kernel_type,
+    kernel_type,
+    accelerator_core,
     kernel_class,
     kernel_unit,
     class_rule,
-    input_shapes,
+    all_shapes as input_shapes,
     count(*) as call_count,
     sum(duration_ns)::bigint as total_duration_ns,
     round(avg(duration_ns))::bigint as average_duration_ns,
     max(duration_ns) as max_duration_ns,
     min(duration_ns) as min_duration_ns
-from intermediate.int_device_activity
+from (
+    select *, case when is_npu then kernel_shapes else input_shapes end as all_shapes
+    from intermediate.int_device_activity
+)
 where activity_kind = 'kernel' and quarantine_reason is null
 group by grouping sets (
-    (run_id, activity_name, kernel_class, kernel_unit, class_rule, input_shapes),
-    (run_id, step, activity_name, kernel_class, kernel_unit, class_rule, input_shapes)
+    (run_id, activity_name, kernel_type, accelerator_core, kernel_class, kernel_unit, class_rule, all_shapes),
+    (run_id, step, activity_name, kernel_type, accelerator_core, kernel_class, kernel_unit, class_rule, all_shapes)
 )
 having grouping(step) = 1 or step is not null

@@ -1,6 +1,8 @@
--- Kernels of two runs side by side: one row per pair of scopes, kernel name and shapes of the launching operator.
+-- Kernels of two runs side by side: one row per pair of scopes, kernel and shapes.
 --
--- A missing side counts as nothing in a difference.
+-- A missing side counts as nothing in a difference. Kernels of GPUs are matched by name and the shapes of the launching operator,
+-- those of Ascend devices by type and their own shapes. Between the two no kernel has a twin: there the framework's operators that
+-- launched kernels are matched, by name and shapes; `marts.operator_kernel` names the kernels of each.
 --
 -- @title Kernels
 -- @sheet KernelCompare
@@ -11,9 +13,10 @@
 -- @column base_step id Its step; NULL for the whole run
 -- @column comparison_run_id id Run compared
 -- @column comparison_step id Its step; NULL for the whole run
--- @column kernel_name name Kernel
--- @column input_shapes text Shapes of the launching operator's inputs
+-- @column kernel_name name Kernel, its type, or the operator that launched, as `matched_by` says
+-- @column input_shapes text Shapes of the inputs
 -- @column kernel_class category Class
+-- @column matched_by category kernel, type or operator
 -- @column base_total_duration_ns duration_ns Sum of durations, base
 -- @column base_average_duration_ns duration_ns Average duration, base
 -- @column base_max_duration_ns duration_ns Longest, base
@@ -30,6 +33,7 @@
 with
 entry as (
     select
+        'kernel' as matched_by,
         run_id,
         step,
         kernel_name,
@@ -42,6 +46,35 @@ entry as (
         min(min_duration_ns) as min_duration_ns
     from marts.kernel
     group by run_id, step, kernel_name, input_shapes
+    union all
+    select
+        'type' as matched_by,
+        run_id,
+        step,
+        macros.kernel_key(kernel_type, kernel_name) as kernel_name,
+        input_shapes,
+        max_by(kernel_class, total_duration_ns) as kernel_class,
+        sum(call_count)::bigint as call_count,
+        sum(total_duration_ns)::bigint as total_duration_ns,
+        round(sum(total_duration_ns) / sum(call_count))::bigint as average_duration_ns,
+        max(max_duration_ns) as max_duration_ns,
+        min(min_duration_ns) as min_duration_ns
+    from marts.kernel
+    group by run_id, step, macros.kernel_key(kernel_type, kernel_name), input_shapes
+    union all
+    select
+        'operator' as matched_by,
+        run_id,
+        step,
+        operator_name as kernel_name,
+        operator_shapes as input_shapes,
+        kernel_class,
+        call_count,
+        total_duration_ns,
+        average_duration_ns,
+        max_duration_ns,
+        min_duration_ns
+    from marts.operator_kernel
 ),
 
 either as (
@@ -49,17 +82,23 @@ either as (
         pair.*,
         entry.kernel_name,
         entry.input_shapes
-    from intermediate.int_scope_pair as pair
-    inner join entry as entry
-        on pair.base_run_id = entry.run_id and pair.base_step is not distinct from entry.step
+    from intermediate.int_kernel_match as pair
+    inner join entry
+        on
+            pair.base_run_id = entry.run_id
+            and pair.base_step is not distinct from entry.step
+            and pair.matched_by = entry.matched_by
     union
     select
         pair.*,
         entry.kernel_name,
         entry.input_shapes
-    from intermediate.int_scope_pair as pair
-    inner join entry as entry
-        on pair.comparison_run_id = entry.run_id and pair.comparison_step is not distinct from entry.step
+    from intermediate.int_kernel_match as pair
+    inner join entry
+        on
+            pair.comparison_run_id = entry.run_id
+            and pair.comparison_step is not distinct from entry.step
+            and pair.matched_by = entry.matched_by
 )
 
 select
@@ -70,6 +109,7 @@ select
     either.kernel_name,
     either.input_shapes,
     coalesce(comparison.kernel_class, base.kernel_class) as kernel_class,
+    either.matched_by,
     base.total_duration_ns as base_total_duration_ns,
     base.average_duration_ns as base_average_duration_ns,
     base.max_duration_ns as base_max_duration_ns,
@@ -88,11 +128,13 @@ left join entry as base
     on
         either.base_run_id = base.run_id
         and either.base_step is not distinct from base.step
+        and either.matched_by = base.matched_by
         and either.kernel_name is not distinct from base.kernel_name
         and either.input_shapes is not distinct from base.input_shapes
 left join entry as comparison
     on
         either.comparison_run_id = comparison.run_id
         and either.comparison_step is not distinct from comparison.step
+        and either.matched_by = comparison.matched_by
         and either.kernel_name is not distinct from comparison.kernel_name
         and either.input_shapes is not distinct from comparison.input_shapes

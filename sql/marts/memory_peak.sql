@@ -1,6 +1,7 @@
 -- Peaks of device memory: one row per run, step and device with memory events.
 --
--- Peaks are over the totals that the allocator reports after each event. Events that do not pair up are counted.
+-- Peaks are over the totals that the allocator reports after each event; on Ascend devices also over the samples of all components
+-- (framework, CANN, process), so that the peak reserved is the memory in use. Events that do not pair up are counted.
 --
 -- @title Memory peak
 -- @grain run_id, step, device
@@ -27,7 +28,13 @@ select
     count(*) filter (where bytes < 0) as free_count,
     count(*) filter (where is_unmatched_free) as unmatched_free_count,
     count(*) filter (where is_allocated_twice) as allocated_twice_count
-from intermediate.int_allocation
+from (
+    select run_id, step, device, bytes, is_unmatched_free, is_allocated_twice, total_allocated_bytes, total_reserved_bytes
+    from intermediate.int_allocation
+    union all
+    select run_id, step, device, null, null, null, total_allocated_bytes, total_reserved_bytes
+    from intermediate.int_memory_sample
+)
 group by grouping sets (
     (run_id, device),
     (run_id, step, device)

@@ -3,8 +3,10 @@
 -- E2E Time = Computing Time + Uncovered Communication Time + Free Time, and Free Time = SDMA + Free, exactly. E2E Time is
 -- from the first start to the last end of device activities. Computing Time is split over classes of kernels: where
 -- kernels overlap, the time counts for the one that started first, so that the classes sum to it, too. Communication Time
--- = Uncovered Communication Time + Overlapped Communication. A run without device activities has one row per metric of
--- the split, with no duration.
+-- = Uncovered Communication Time + Overlapped Communication. On Ascend devices Uncovered Communication Time is shown by process
+-- group, too, as waiting and transmitting: Group … sum to it and Overlap of Groups. A run without device activities has one row per metric of
+-- the split, with no duration. Where an Ascend profiler wrote an Overlap Analysis, E2E Time and the parts of the whole run
+-- are its own; it rounds each interval, so that the classes sum to its Computing Time within a nanosecond an interval.
 --
 -- @title Overall metrics
 -- @grain run_id, step, device, metric
@@ -24,7 +26,7 @@
 -- @column call_count count Activities that it stands for
 -- @column total_duration_ns duration_ns Sum of their durations, overlaps counted each time
 with
-device as (
+counted as (
     select
         run_id,
         step,
@@ -42,6 +44,22 @@ device as (
         sum(end_ns - start_ns) filter (where activity_class = 'copy')::bigint as copy_total_ns
     from intermediate.int_device_time
     group by run_id, step, device
+),
+
+device as (
+    select
+        counted.* replace (
+            coalesce(overlap.e2e_ns, counted.e2e_ns) as e2e_ns,
+            coalesce(overlap.compute_ns, counted.compute_ns) as compute_ns,
+            coalesce(overlap.communication_ns, counted.communication_ns) as communication_ns,
+            coalesce(overlap.compute_ns + overlap.uncovered_ns, counted.busy_ns) as busy_ns,
+            coalesce(
+                least(overlap.compute_ns + overlap.uncovered_ns + counted.active_ns - counted.busy_ns, overlap.e2e_ns),
+                counted.active_ns
+            ) as active_ns
+        )
+    from counted
+    left join intermediate.int_overlap as overlap on counted.run_id = overlap.run_id and counted.step is null
 ),
 
 split as (
@@ -96,6 +114,57 @@ class as (
     having grouping(detail) = 1 or detail is not null
 ),
 
+-- Uncovered communication by group: in parts where several groups communicate at the same time, it counts for each of them.
+group_part as (
+    select
+        run_id,
+        step,
+        device,
+        unnest([
+            {'metric': 'Group ' || process_group, 'parent': 'Uncovered Communication Time', 'depth': 2, 'place': '2 ' || process_group,
+             'ns': uncovered_ns, 'n': collective_count},
+            {'metric': 'Group ' || process_group || ' (Wait)', 'parent': 'Group ' || process_group, 'depth': 3,
+             'place': '2 ' || process_group || ' 1', 'ns': wait_ns, 'n': null},
+            {'metric': 'Group ' || process_group || ' (Transmit)', 'parent': 'Group ' || process_group, 'depth': 3,
+             'place': '2 ' || process_group || ' 2', 'ns': uncovered_ns - wait_ns, 'n': null}
+        ], recursive := true)
+    from (select * replace (coalesce(process_group, '(not recorded)') as process_group) from intermediate.int_communication_wait)
+    union all
+    select
+        wait.run_id,
+        wait.step,
+        wait.device,
+        'Overlap of Groups' as metric,
+        'Uncovered Communication Time' as parent,
+        2 as depth,
+        '2~' as place,
+        greatest(0, sum(wait.uncovered_ns) - max(device.busy_ns - device.compute_ns))::bigint as ns,
+        null as n
+    from intermediate.int_communication_wait as wait
+    inner join device
+        on wait.run_id = device.run_id and wait.step is not distinct from device.step and wait.device = device.device
+    group by wait.run_id, wait.step, wait.device
+    having count(*) > 1
+),
+
+-- Kernels that compute and communicate in one: the matrix core's time is computing, the rest is communication.
+fused as (
+    select
+        run_id,
+        step,
+        device,
+        unnest([
+            {'metric': kernel_class || ' (Computing)', 'place': '1 ' || kernel_class || ' 1', 'ns': sum(core_ns)::bigint},
+            {'metric': kernel_class || ' (Communication)', 'place': '1 ' || kernel_class || ' 2',
+             'ns': (sum(end_ns - start_ns) - sum(core_ns))::bigint}
+        ], recursive := true),
+        count(*) as n,
+        any_value(kernel_class) as parent
+    from intermediate.int_device_time
+    where kernel_class = 'Fused Compute and Communication' and core_ns is not null
+    group by run_id, step, device, kernel_class
+),
+
 metric as (
     select run_id, step, device, metric, parent as parent_metric, depth, place, ns, n, total from split
     union all
@@ -111,6 +180,13 @@ metric as (
         n,
         total
     from class
+    union all
+    select run_id, step, device, metric, parent, depth, place, ns, n, null
+    from group_part
+    where ns is not null
+    union all
+    select run_id, step, device, metric, parent, 3, place, ns, n, null
+    from fused
     union all
     select run_id, null, null, unnest(['E2E Time', 'Computing Time', 'Uncovered Communication Time', 'Free Time', 'SDMA', 'Free']),
         unnest([null, 'E2E Time', 'E2E Time', 'E2E Time', 'Free Time', 'Free Time']), unnest([0, 1, 1, 1, 2, 2]),

@@ -1,20 +1,21 @@
 -- Host calls as recorded: one row per operator, annotation or runtime call with a usable time.
 --
--- Step markers (ProfilerStep#N) are steps, not calls.
+-- Step markers (ProfilerStep#N) are steps, not calls. Where an operator launched onto an Ascend device (the start of a flow), and
+-- where it enqueued work of CANN, are calls of no length, so that they find their place in the tree; no table of calls lists them.
 --
 -- @title Host calls as recorded
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run that the call belongs to
 -- @column event_index id Place of the event in the file
--- @column call_kind category operator, annotation or runtime
+-- @column call_kind category operator, annotation or runtime; launch or enqueue on Ascend devices
 -- @column call_name name Name of the call
 -- @column pid id Process
 -- @column tid id Thread
 -- @column start_ns timestamp_ns Start
 -- @column duration_ns duration_ns Duration
 -- @column end_ns timestamp_ns End
--- @column correlation id Key of what a runtime call launched
+-- @column correlation id Key of what a runtime call launched or an operator enqueued
 -- @column external_id id Key of an operator
 -- @column sequence_number id Autograd sequence number, shared by a forward operator and its backward
 -- @column forward_thread id Thread of the forward operator, on a backward operator
@@ -41,3 +42,23 @@ where
     and start_ns is not null
     and duration_ns >= 0
     and not macros.is_step_marker(coalesce(name, ''))
+union all
+select
+    run_id,
+    event_index,
+    case when phase = 's' then 'launch' else 'enqueue' end as call_kind,
+    coalesce(name, '') as call_name,
+    coalesce(pid, '') as pid,
+    coalesce(tid, '') as tid,
+    start_ns,
+    0 as duration_ns,
+    start_ns as end_ns,
+    case when phase = 's' then try_cast(flow_id as bigint) else try_cast(args ->> '$.correlation_id' as bigint) end as correlation,
+    null as external_id,
+    null as sequence_number,
+    null as forward_thread,
+    null as input_shapes
+from raw.event
+where
+    start_ns is not null
+    and (phase = 's' and lower(category) = 'async_npu' or phase = 'X' and lower(category) = 'enqueue')

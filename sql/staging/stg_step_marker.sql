@@ -1,4 +1,5 @@
--- Step markers as recorded: one row per ProfilerStep#N event, on the host or copied to a device track.
+-- Step markers as recorded: one row per ProfilerStep#N event, on the host or copied to a device track, and per task of an Ascend
+-- device that the profiler put in a step.
 --
 -- @title Step markers as recorded
 -- @grain run_id, event_index
@@ -6,7 +7,7 @@
 -- @column run_id id Run that the marker belongs to
 -- @column event_index id Place of the event in the file
 -- @column step id Number of the step
--- @column on_device flag Is it the copy on a device track (gpu_user_annotation)?
+-- @column on_device flag Is it the copy on a device track (gpu_user_annotation), or a task?
 -- @column device id Device of the copy
 -- @column start_ns timestamp_ns Start
 -- @column duration_ns duration_ns Duration
@@ -25,3 +26,7 @@ where
     and start_ns is not null
     and duration_ns >= 0
     and macros.is_step_marker(name)
+union all
+select run_id, event_index, step, true as on_device, device, start_ns, duration_ns
+from raw.kernel_detail
+where step is not null and start_ns is not null and duration_ns >= 0

@@ -15,22 +15,35 @@ from pipeline.schema import RAW_TABLES
 from tests.rows import (
     Views,
     about,
+    allocation,
+    analysed,
     annotation,
     catalog,
     collective,
+    detail,
+    device_flow,
     event,
     gpu_annotation,
     gpu_step,
+    hcom,
     kernel,
     launch,
     memcpy,
     memory,
     memset,
+    metadata,
+    on_track,
     op,
+    overlap,
+    plane_task,
     problem,
     raw_tables,
+    sample,
+    statistic,
     step,
     sync,
+    task,
+    tracks,
     views,
 )
 
@@ -90,7 +103,72 @@ def busy(rank, *, slower=0, cut=False):
     return events + [problem("truncated")] * cut
 
 
-RUNS = {"r0": busy(0), "r1": busy(1), "other": [about(label="other"), *busy(0, slower=40, cut=True)[1:]], "empty": []}
+def ascend():
+    """A rank on an Ascend device with something of everything."""
+    events = [about(label="npu", rank=0, device_name="NPU"), *tracks(("0", "1"))]
+    for number in (1, 2):
+        at = number * 10_000
+        events += [
+            op(f"ProfilerStep#{number}", at, 9_000),
+            op("aten::linear", at + 20, 1_000, input_shapes="8,8;\r\n8"),
+            event("enqueue", "Enqueue", at + 30, 10, args={"correlation_id": number}),
+            event("dequeue", "Dequeue@MatMul", at + 60, 50, tid=9, args={"correlation_id": number}),
+            device_flow(at + 600, at + 20, at + 600),
+            device_flow(at + 800, at + 40, at + 800, "hccl", 0),
+            device_flow(at + 1_500, at + 20, at + 1_500),
+            task("MatMulV2_1", at + 600, 300),
+            task("MEMCPY_ASYNC", at + 1_500, 50, task_type="SDMA_SQE", bytes=64),
+            task("EVENT_WAIT", at + 1_600, 50, task_type="EVENT_WAIT_SQE"),
+            detail(
+                "MatMulV2_1",
+                "MatMulV2",
+                at + 600,
+                300,
+                accelerator_core="AI_CORE",
+                matrix_ns=200,
+                step=number,
+                device=0,
+            ),
+            detail(
+                "Fused",
+                "AllGatherMatmul",
+                at + 2_000,
+                90,
+                accelerator_core="MIX_AIC",
+                core_ns=60,
+                step=number,
+                device=0,
+            ),
+            hcom("hcom_allReduce__1_0", at + 800, 400, data_type="FP32", count=8),
+            hcom("hcom_allGather__2_0", at + 1_000, 400, group=1, data_type="FP32", count=8),
+            plane_task("Notify_Wait", at + 800, 50),
+            plane_task("Memcpy", at + 850, 150, plane=1, size=64),
+            overlap(0, at + 600, 300),
+            overlap(1, at + 800, 600),
+            overlap(2, at + 900, 500),
+            overlap(3, at + 1_400, 600),
+            on_track("cann", "AscendCL@aclrtMalloc", at + 70, 20, args={"level": "acl"}),
+            allocation("aten::linear", 512, at + 35, held=100, total_reserved=2_048),
+            allocation("cann::MatMulV2", 256, at + 65, total_reserved=2_048),
+            sample("PTA+GE", at + 40, 4_096, total_allocated=512),
+        ]
+    return [
+        *events,
+        statistic("op_statistic", "MatMulV2", "AI_CORE", 2, 600),
+        statistic("api_statistic", "aclrtMalloc", "acl", 2, 40),
+        analysed("communication", "hcom_allReduce__1_0", process_group="77", step="1", kind="collective"),
+        analysed("bandwidth", "hcom_allReduce__1_0", transport="SDMA", bytes=64, transit_ns=100, step="1"),
+        metadata("parallel_group_info", {"0": {"group_name": "dp", "global_ranks": [0, 1]}}),
+    ]
+
+
+RUNS = {
+    "r0": busy(0),
+    "r1": busy(1),
+    "other": [about(label="other"), *busy(0, slower=40, cut=True)[1:]],
+    "npu": ascend(),
+    "empty": [],
+}
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +242,7 @@ DURATIONS = {
         column.name for column in view.columns if column.type == "duration_ns" and not column.name.startswith("diff_")
     ]
     for name, view in catalog().views.items()
-    if not name.endswith("_device_activity")  # which have the quarantined as they are
+    if not name.endswith("_activity")  # which have the quarantined as they are
 }
 
 

@@ -194,6 +194,7 @@ def test_every_rule_of_the_seed_has_a_known_class_and_unit_and_stands_once():
     assert {rule["class"] for rule in rules} <= {
         "Communication",
         "Copy",
+        "Fused Compute and Communication",
         "Flash Attention",
         "Paged Attention",
         "Conv",

@@ -56,7 +56,7 @@ def extract(
         report.problem("truncated", detail=stream.fault)
     if stream.trailing_bytes:
         report.problem("trailing_bytes", stream.trailing_bytes)
-    report.source_bytes, report.content_hash = stream.size, stream.content_hash
+    report.read(stream.size, stream.content_hash)
     yield from _envelope(events.envelope, report)
 
 

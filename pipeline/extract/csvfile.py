@@ -1,0 +1,106 @@
+"""CSV files as batches of raw tables, by pyarrow's streaming reader: memory is bounded by its blocks."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+
+from pipeline.errors import InputError
+from pipeline.extract.bytestream import ByteStream
+from pipeline.extract.columns import Layout
+from pipeline.extract.report import Report
+
+BLOCK_BYTES = 4 << 20
+
+
+class _Blocks(io.RawIOBase):
+    """The blocks of a stream as a file."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks = blocks
+        self._left = b""
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Fill the buffer with what there is; 0 at the end."""
+        self._left = self._left or next(self._blocks, b"")
+        size = min(len(buffer), len(self._left))
+        buffer[:size], self._left = self._left[:size], self._left[size:]
+        return size
+
+
+def read_csv(
+    path: Path, layout: Layout, report: Report, progress: Callable[[int], None] | None = None
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield (raw table, batch) of a CSV file, all cells read as text and typed by the layout.
+
+    Rows with another number of cells than the header are dropped and counted; a file that ends inside a quoted cell is
+    truncated. Raises InputError where the file has no header.
+    """
+    stream = ByteStream(path, progress)
+    blocks = stream.blocks()
+    file = io.BufferedReader(_Blocks(blocks), BLOCK_BYTES)
+    names = _header(path, file.readline())
+
+    def dropped(row: pyarrow.csv.InvalidRow) -> str:
+        detail = f"{path.name}: {row.actual_columns} cells, not {row.expected_columns}"
+        report.problem("row_dropped", detail=detail)
+        return "skip"
+
+    try:
+        for batch in _batches(file, names, dropped):
+            columns = [_texts(column, path, report) for column in batch.columns]
+            yield layout.table, layout.batch(names, columns, report.event_count)
+            report.event_count += batch.num_rows
+    except pa.ArrowInvalid as error:
+        report.problem("truncated", detail=f"{path.name}: {error}")
+    for _ in blocks:
+        pass  # what a damaged file leaves unread still belongs to the content
+    report.read(stream.size, stream.content_hash)
+
+
+def _batches(
+    file: io.BufferedIOBase, names: list[str], dropped: Callable[[pyarrow.csv.InvalidRow], str]
+) -> Iterator[pa.RecordBatch]:
+    try:
+        reader = pyarrow.csv.open_csv(
+            pa.PythonFile(file, mode="r"),
+            read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=BLOCK_BYTES, use_threads=False),
+            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True, invalid_row_handler=dropped),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types={name: pa.binary() for name in names}, check_utf8=False, strings_can_be_null=False
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        if "Empty CSV file" in str(error):  # a header without rows
+            return
+        raise
+    yield from reader
+
+
+def _header(path: Path, line: bytes) -> list[str]:
+    """Names of the columns; one that comes twice gets a number."""
+    cells = next(csv.reader([line.decode("utf-8-sig", "replace")]), [])
+    names: list[str] = []
+    for cell in (cell.strip() for cell in cells):
+        names.append(cell if cell not in names else f"{cell} ({len(names)})")
+    if len(names) < 2:
+        raise InputError(f"{path}: not a table (no header with columns); export the profile again")
+    return names
+
+
+def _texts(column: pa.Array, path: Path, report: Report) -> list[str]:
+    cells: list[bytes] = column.to_pylist()
+    texts = [cell.decode("utf-8", "replace") for cell in cells]
+    repaired = sum(text.encode() != cell for cell, text in zip(cells, texts, strict=True))
+    if repaired:
+        report.problem("text_repaired", repaired, detail=path.name)
+    return texts

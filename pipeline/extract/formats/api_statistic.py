@@ -1,0 +1,39 @@
+"""`api_statistic.csv`: sums over calls of CANN by level and name, as CANN counted them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from pipeline.extract.columns import From, Layout, has_columns, microseconds, text, whole
+from pipeline.extract.csvfile import read_csv
+from pipeline.extract.report import Report
+
+NAME = "api_statistic"
+LAYOUT = Layout(
+    "statistic",
+    {
+        "name": From(text, "API Name"),
+        "category": From(text, "Level"),
+        "call_count": From(whole, "Count"),
+        "total_ns": From(microseconds, "Time(us)"),
+        "average_ns": From(microseconds, "Avg(us)"),
+        "min_ns": From(microseconds, "Min(us)"),
+        "max_ns": From(microseconds, "Max(us)"),
+    },
+    {"source": NAME},
+)
+
+
+def detect(head: bytes) -> bool:
+    """Is it a CSV of sums over calls of CANN?"""
+    return has_columns(head, "Level", "API Name", "Time(us)")
+
+
+def extract(
+    path: Path, report: Report, progress: Callable[[int], None] | None = None
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield (raw table, batch) of the file. Raises InputError where it has no header."""
+    return read_csv(path, LAYOUT, report, progress)

@@ -1,0 +1,203 @@
+-- Device activities of every kind of source in one shape: one row per kernel, collective, memory copy or memory set.
+--
+-- On an Ascend device, kernels are the rows of its kernel details; without these, the tasks of the trace that are neither copies
+-- nor events, notifications and the like. Collectives are those of the trace's groups; without these, those of the
+-- kernel details. Copies are the copy tasks on streams that also compute. What the device does for a collective is part of
+-- it. The correlation is the id of the flow that arrives at the start.
+--
+-- @title Activities
+-- @grain run_id, event_index
+-- @order run_id, event_index
+-- @column run_id id Run that the activity belongs to
+-- @column event_index id Place among the events of the run
+-- @column is_npu flag Did an Ascend device run it?
+-- @column activity_kind category kernel, memcpy or memset
+-- @column activity_name name Name of the kernel or copy
+-- @column kernel_type name Type of a kernel, where it is recorded
+-- @column accelerator_core category Unit that it ran on, where it is recorded
+-- @column device id Device that it ran on
+-- @column stream id Stream that it ran on
+-- @column start_ns timestamp_ns Start
+-- @column duration_ns duration_ns Duration
+-- @column end_ns timestamp_ns End
+-- @column correlation id Key of the launch
+-- @column external_id id Key of the operator, for activities without a launch
+-- @column recorded_step id Step that the profiler put it in
+-- @column bytes bytes Bytes copied or set
+-- @column kernel_shapes text Shapes of the kernel's own inputs, where they are recorded
+-- @column core_ns duration_ns Time of the matrix core
+-- @column matrix_ns duration_ns Time of the matrix unit
+-- @column vector_ns duration_ns Time of the vector unit
+-- @column wait_ns duration_ns Gap before it on the device
+-- @column process_group name Group of a collective on an Ascend device
+-- @column is_collective flag Is it a collective of an Ascend device?
+-- @column args text Arguments of the event, JSON
+with
+task as (
+    select
+        *,
+        regexp_matches(lower(event_name), '^mem_?(cpy|copy|set)') or lower(event_name) = 'memcpyasync' as is_copy,
+        regexp_matches(lower(event_name), '^mem_?set') as is_set
+    from intermediate.int_track_event
+    where track = 'task'
+),
+
+arrival as (
+    select flow.run_id, flow.pid, flow.time_ns, min(flow.flow_id) as correlation
+    from staging.stg_device_flow as flow
+    where flow.is_arrival
+    group by flow.run_id, flow.pid, flow.time_ns
+),
+
+-- The task of a kernel in the trace: it starts when the row of the details says.
+place as (
+    select
+        task.run_id,
+        task.start_ns,
+        min_by(task.stream, task.event_index) as stream,
+        min(arrival.correlation) as correlation
+    from task
+    left join arrival on task.run_id = arrival.run_id and task.pid = arrival.pid and task.start_ns = arrival.time_ns
+    where not task.is_copy
+    group by task.run_id, task.start_ns
+),
+
+known_device as (
+    select run_id, min(device) as device
+    from (
+        select run_id, device from staging.stg_kernel_detail
+        union all
+        select run_id, device from task
+        union all
+        select run_id, device from staging.stg_memory_sample
+    )
+    group by run_id
+),
+
+has_details as (select distinct run_id from staging.stg_kernel_detail where not is_communication),
+
+has_groups as (select distinct run_id from intermediate.int_track_event where track = 'collective'),
+
+npu_kernel as (
+    select
+        detail.run_id,
+        detail.event_index,
+        'kernel' as activity_kind,
+        detail.kernel_name as activity_name,
+        detail.kernel_type,
+        detail.accelerator_core,
+        detail.device,
+        coalesce(detail.stream, place.stream) as stream,
+        detail.start_ns,
+        detail.duration_ns,
+        place.correlation,
+        detail.step as recorded_step,
+        null::bigint as bytes,
+        detail.input_shapes as kernel_shapes,
+        detail.core_ns,
+        detail.matrix_ns,
+        detail.vector_ns,
+        detail.wait_ns,
+        null::varchar as process_group,
+        detail.is_communication as is_collective,
+        null::varchar as args
+    from staging.stg_kernel_detail as detail
+    left join place on detail.run_id = place.run_id and detail.start_ns = place.start_ns and not detail.is_communication
+    where not detail.is_communication or detail.run_id not in (select run_id from has_groups)
+    union all
+    select
+        task.run_id, task.event_index, 'kernel', task.event_name, null, task.task_type, task.device, task.stream, task.start_ns,
+        task.duration_ns, place.correlation, null, null, null, null, null, null, null, null, false, null
+    from task
+    left join place on task.run_id = place.run_id and task.start_ns = place.start_ns
+    where
+        task.run_id not in (select run_id from has_details)
+        and not task.is_copy
+        and regexp_matches(upper(task.task_type), '^(AI_|MIX_|KERNEL_|DSA|AIC|AIV|OTHER$)')
+        and (upper(task.task_type) <> 'OTHER' or place.correlation is not null)
+),
+
+npu_collective as (
+    select
+        event.run_id, event.event_index, 'kernel', event.event_name, null, null, event.device, event.stream, event.start_ns,
+        event.duration_ns, arrival.correlation, null, null, null, null, null, null, null, event.process_group, true, event.args
+    from intermediate.int_track_event as event
+    left join arrival
+        on event.run_id = arrival.run_id and event.pid = arrival.pid and event.start_ns = arrival.time_ns
+    where event.track = 'collective'
+),
+
+npu_copy as (
+    select
+        task.run_id, task.event_index, case when task.is_set then 'memset' else 'memcpy' end, task.event_name, null, null,
+        task.device, task.stream, task.start_ns, task.duration_ns, arrival.correlation, null, task.bytes, null, null, null, null,
+        null, null, false, null
+    from task
+    left join arrival on task.run_id = arrival.run_id and task.pid = arrival.pid and task.start_ns = arrival.time_ns
+    where
+        task.is_copy
+        and (task.run_id, task.stream) in (select (run_id, stream) from npu_kernel where not is_collective)
+),
+
+npu as (
+    select * from npu_kernel
+    union all
+    select * from npu_collective
+    union all
+    select * from npu_copy
+)
+
+select
+    run_id,
+    event_index,
+    false as is_npu,
+    activity_kind,
+    activity_name,
+    null::varchar as kernel_type,
+    null::varchar as accelerator_core,
+    device,
+    stream,
+    start_ns,
+    duration_ns,
+    end_ns,
+    correlation,
+    external_id,
+    null::bigint as recorded_step,
+    bytes,
+    null::varchar as kernel_shapes,
+    null::bigint as core_ns,
+    null::bigint as matrix_ns,
+    null::bigint as vector_ns,
+    null::bigint as wait_ns,
+    null::varchar as process_group,
+    false as is_collective,
+    args
+from staging.stg_device_activity
+union all
+select
+    npu.run_id,
+    npu.event_index,
+    true as is_npu,
+    npu.activity_kind,
+    npu.activity_name,
+    npu.kernel_type,
+    npu.accelerator_core,
+    coalesce(npu.device, known_device.device, 0) as device,
+    npu.stream,
+    npu.start_ns,
+    npu.duration_ns,
+    case when npu.duration_ns >= 0 then npu.start_ns + npu.duration_ns end as end_ns,
+    npu.correlation,
+    null as external_id,
+    npu.recorded_step,
+    npu.bytes,
+    npu.kernel_shapes,
+    npu.core_ns,
+    npu.matrix_ns,
+    npu.vector_ns,
+    npu.wait_ns,
+    npu.process_group,
+    npu.is_collective,
+    npu.args
+from npu
+left join known_device on npu.run_id = known_device.run_id

@@ -1,0 +1,39 @@
+-- Operators by which kernels of different devices meet: one row per launch inside of one.
+--
+-- It is the outermost operator of the framework's dispatcher (`namespace::name`, but for autograd's own) that is open at the launch:
+-- what is inside of it differs from device to device (`aten::cudnn_convolution` here, `Conv2D` there).
+--
+-- @title Framework operators
+-- @grain run_id, launch_index
+-- @order run_id, launch_index
+-- @column run_id id Run
+-- @column launch_index id The launch
+-- @column operator_name name Operator
+-- @column operator_shapes text Shapes of its inputs
+with
+operator as (
+    select *
+    from intermediate.int_host_call
+    where call_kind = 'operator' and call_name like '%::%' and call_name not like 'autograd::%'
+    qualify start_ns >= coalesce(
+        max(end_ns) over (
+            partition by run_id, pid, tid order by start_ns, end_ns desc, event_index
+            rows between unbounded preceding and 1 preceding
+        ),
+        start_ns
+    )
+)
+
+select
+    launch.run_id,
+    launch.event_index as launch_index,
+    operator.call_name as operator_name,
+    macros.shapes_text(operator.input_shapes) as operator_shapes
+from (select * from intermediate.int_host_call where call_kind in ('runtime', 'launch') and correlation is not null) as launch
+asof inner join operator
+    on
+        launch.run_id = operator.run_id
+        and launch.pid = operator.pid
+        and launch.tid = operator.tid
+        and launch.start_ns >= operator.start_ns
+where launch.start_ns < operator.end_ns

@@ -1,0 +1,88 @@
+-- Events on the tracks of an Ascend profile, by what the track is: one row per event.
+--
+-- Tracks are told by the name of their process, never by its number: Ascend Hardware has the tasks of a stream, HCCL or
+-- Communication the collectives of a group and the tasks on its planes, Overlap Analysis what the profiler made of them,
+-- CANN the calls of CANN.
+--
+-- @title Events on Ascend tracks
+-- @grain run_id, event_index
+-- @order run_id, event_index
+-- @column run_id id Run
+-- @column event_index id Place of the event in the file
+-- @column track category task, collective, plane, overlap or cann
+-- @column process_group name Group of a collective, or of the plane
+-- @column thread_name name Name of the thread
+-- @column event_name name Name
+-- @column pid id Process
+-- @column tid id Thread
+-- @column device id Device, where the event tells
+-- @column stream id Stream: the number in the thread id
+-- @column start_ns timestamp_ns Start
+-- @column duration_ns duration_ns Duration
+-- @column end_ns timestamp_ns End
+-- @column bytes bytes Bytes moved
+-- @column task_type category Type of a task of the device
+-- @column args text Arguments of the event, JSON
+with
+process as (
+    select run_id, pid, any_value(track_name) as process_name
+    from staging.stg_track_name
+    where is_process and track_name in ('Ascend Hardware', 'HCCL', 'Communication', 'Overlap Analysis', 'CANN')
+    group by run_id, pid
+),
+
+thread as (
+    select
+        name.run_id,
+        name.pid,
+        name.tid,
+        any_value(name.track_name) as thread_name,
+        any_value(process.process_name) as process_name,
+        any_value(try_cast(name.tid as bigint)) as number
+    from staging.stg_track_name as name
+    inner join process on name.run_id = process.run_id and name.pid = process.pid
+    where not name.is_process
+    group by name.run_id, name.pid, name.tid
+),
+
+-- The planes of a group follow its own thread.
+grouped as (
+    select
+        *,
+        case
+            when process_name in ('HCCL', 'Communication') then last_value(
+                case
+                    when thread_name like '%Communication%'
+                        then coalesce(nullif(regexp_extract(thread_name, '^Group (.*?) (?:Aicpu )?Communication$', 1), ''), thread_name)
+                end ignore nulls
+            ) over (partition by run_id, pid order by number, tid rows between unbounded preceding and current row)
+        end as process_group
+    from thread
+)
+
+select
+    event.run_id,
+    event.event_index,
+    case
+        when process.process_name = 'Ascend Hardware' then 'task'
+        when process.process_name = 'Overlap Analysis' then 'overlap'
+        when process.process_name = 'CANN' then 'cann'
+        when grouped.thread_name like '%Communication%' then 'collective'
+        else 'plane'
+    end as track,
+    grouped.process_group,
+    grouped.thread_name,
+    event.event_name,
+    event.pid,
+    event.tid,
+    event.device,
+    event.stream,
+    event.start_ns,
+    event.duration_ns,
+    case when event.duration_ns >= 0 then event.start_ns + event.duration_ns end as end_ns,
+    event.bytes,
+    event.task_type,
+    event.args
+from staging.stg_track_event as event
+inner join process on event.run_id = process.run_id and event.pid = process.pid
+left join grouped on event.run_id = grouped.run_id and event.pid = grouped.pid and event.tid = grouped.tid

@@ -1,0 +1,27 @@
+-- Transfers of collectives by transport: one row per run, step and transport.
+--
+-- From CANN's analysis of communication (Level1 and up). HCCS, PCIE and SIO are links of SDMA. The bandwidth is the size over the
+-- time of the transfers, without waiting.
+--
+-- @title Transports
+-- @grain run_id, step, transport
+-- @order run_id, step, transport
+-- @materialized
+-- @column run_id id Run
+-- @column step id Step; NULL for the whole run
+-- @column transport category RDMA, SDMA, HCCS, PCIE, SIO
+-- @column transfer_count count Collectives that used it
+-- @column bytes bytes Bytes moved
+-- @column transit_duration_ns duration_ns Time of the transfers
+-- @column transport_bandwidth bandwidth Bytes / time
+select
+    run_id,
+    step,
+    transport,
+    count(*) filter (where bytes > 0) as transfer_count,
+    sum(bytes)::bigint as bytes,
+    sum(transit_ns)::bigint as transit_duration_ns,
+    macros.bandwidth(sum(bytes), sum(transit_ns)) as transport_bandwidth
+from staging.stg_communication_transfer
+group by grouping sets ((run_id, transport), (run_id, step, transport))
+having grouping(step) = 1 or step is not null

@@ -1,0 +1,20 @@
+-- Work that a thread took off the task queue as recorded: one row per dequeue event.
+--
+-- @title Dequeues as recorded
+-- @grain run_id, event_index
+-- @order run_id, event_index
+-- @column run_id id Run that the event belongs to
+-- @column event_index id Place of the event in the file
+-- @column dequeue_name name What was done
+-- @column correlation id Key of the enqueue
+-- @column start_ns timestamp_ns Start
+-- @column end_ns timestamp_ns End
+select
+    run_id,
+    event_index,
+    coalesce(name, '') as dequeue_name,
+    try_cast(args ->> '$.correlation_id' as bigint) as correlation,
+    start_ns,
+    start_ns + duration_ns as end_ns
+from raw.event
+where phase = 'X' and lower(category) = 'dequeue' and start_ns is not null and duration_ns >= 0

@@ -1,0 +1,28 @@
+-- Flows from the framework to an Ascend device as recorded: one row per start or end of a flow.
+--
+-- A flow starts at the operator that launched (torch_to_npu, mindspore_to_npu) and ends at the task or collective.
+--
+-- @title Flows to the device
+-- @grain run_id, event_index
+-- @order run_id, event_index
+-- @column run_id id Run that the flow belongs to
+-- @column event_index id Place of the event in the file
+-- @column flow_id id Key that both ends share
+-- @column is_arrival flag Is it the end, at the device?
+-- @column pid id Process
+-- @column tid id Thread
+-- @column time_ns timestamp_ns Start of the operator, task or collective
+select
+    run_id,
+    event_index,
+    try_cast(flow_id as bigint) as flow_id,
+    phase = 'f' as is_arrival,
+    coalesce(pid, '') as pid,
+    coalesce(tid, '') as tid,
+    start_ns as time_ns
+from raw.event
+where
+    phase in ('s', 'f')
+    and lower(category) = 'async_npu'
+    and start_ns is not null
+    and try_cast(flow_id as bigint) is not null

@@ -1,0 +1,18 @@
+-- Sums that the profiler wrote itself as recorded: one row per row of such a table.
+--
+-- @title Sums as recorded
+-- @grain run_id, event_index
+-- @order run_id, event_index
+-- @column run_id id Run
+-- @column event_index id Place of the row among those of the run
+-- @column source category op_statistic, api_statistic, operator_details or step_trace_time
+-- @column step id Step
+-- @column name name What it is about
+-- @column category category Core of a kernel, level of a call
+-- @column call_count count Calls
+-- @column total_ns duration_ns Sum of durations
+-- @column average_ns duration_ns Average
+-- @column min_ns duration_ns Shortest
+-- @column max_ns duration_ns Longest
+select run_id, event_index, source, step, name, category, call_count, total_ns, average_ns, min_ns, max_ns
+from raw.statistic

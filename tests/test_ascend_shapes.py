@@ -1,0 +1,124 @@
+"""One execution as text, as database and from MindSpore: the same marts, and every pair of runs can be compared."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+
+import pytest
+
+import pipeline
+from fixtures.ascend import Execution, write_database, write_mindspore, write_text
+from pipeline.catalog.catalog import Catalog
+from pipeline.errors import UsageError
+from tests.asking import overall, rows
+from tests.traces import SMALL, write
+
+SHAPES = {"text": write_text, "database": write_database, "mindspore": write_mindspore}
+# What a mart says about the files of a run, not about the execution.
+ABOUT_THE_SOURCE = {"run"}
+COMPARED = [
+    view.name
+    for view in Catalog().marts
+    if view.columns[0].name == "run_id" and view.name not in ABOUT_THE_SOURCE | {"problem", "collective_skew"}
+]
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory):
+    """The three shapes, MindSpore's database, a slower execution and a GPU trace."""
+    folder = tmp_path_factory.mktemp("shapes")
+    for shape, writer in SHAPES.items():
+        pipeline.ingest(writer(Execution(), folder / shape), label=shape, warehouse=folder / "house")
+    mindspore = write_database(Execution(), folder / "ms", framework="mindspore")
+    pipeline.ingest(mindspore, label="mindspore_database", warehouse=folder / "house")
+    pipeline.ingest(write_text(Execution(slower=50_000), folder / "slow"), label="slow", warehouse=folder / "house")
+    pipeline.ingest(write(folder / "gpu.json"), label="gpu", warehouse=folder / "house")
+    return folder / "house"
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, "mindspore_database"])
+def test_the_figures_are_those_that_were_laid_out(house, shape):
+    found = overall(house, shape)
+    answers = Execution().answers
+    assert {metric: found[metric] for metric in answers} == answers
+    waits = (found[f"Group 10.0.0.1%eth0_60000_0_1760000000 ({part})"] for part in ("Wait", "Transmit"))
+    # Of 900,001 ns of waiting on the first plane, 100,001 lie below the second kernel, in each of two steps.
+    assert tuple(waits) == (2 * 800_000, answers["Uncovered Communication Time"] - 2 * 800_000)
+
+
+@pytest.mark.parametrize("view", COMPARED)
+def test_all_shapes_give_the_same_rows(house, view):
+    columns = ", ".join(column.name for column in Catalog().mart(view).columns if column.name != "run_id")
+    found = {
+        shape: rows(house, f"select {columns} from marts.{view} where run_id = '{shape}' order by all")
+        for shape in [*SHAPES, "mindspore_database"]
+    }
+    assert found["database"] == found["text"]
+    assert found["mindspore"] == found["text"]
+    assert found["mindspore_database"] == found["text"]
+
+
+def test_marts_are_not_empty_in_any_shape(house):
+    empty = {view for view in COMPARED if not rows(house, f"select 1 from marts.{view} where run_id = 'text' limit 1")}
+    # Only the shapes' own: these have no analysis of communication, no Overlap Analysis and no synchronisation records.
+    assert empty == {"communication_transport", "overlap_check", "synchronization"}
+
+
+@pytest.mark.parametrize(
+    ("base", "comparison"), itertools.product(["text", "database", "mindspore", "slow", "gpu"], repeat=2)
+)
+def test_every_pair_can_be_compared(house, base, comparison):
+    result = pipeline.compare(base, comparison, warehouse=house)
+    kernels = result.tables["kernel_comparison"].rows.to_pylist()
+    assert kernels
+    assert result.tables["overall_comparison"].rows.num_rows
+    expected = "operator" if (base == "gpu") != (comparison == "gpu") else "kernel" if base == "gpu" else "type"
+    assert {row["matched_by"] for row in kernels} == {expected}
+    if "slow" in (base, comparison) and base != comparison and "gpu" not in (base, comparison):
+        differences = {row["kernel_name"]: row["diff_total_duration_ns"] for row in kernels}
+        assert differences["MatMulV2"] == (100_000 if comparison == "slow" else -100_000)
+
+
+def test_a_view_without_data_on_a_side_says_so(house):
+    result = pipeline.compare("gpu", "text", warehouse=house)
+    assert "base has no rows in Communication, Memory" in " ".join(result.notes)
+
+
+def test_a_folder_with_both_reads_the_database_and_says_so(tmp_path):
+    text, database = write_text(Execution(), tmp_path / "a"), write_database(Execution(), tmp_path / "b")
+    for file in (database / "ASCEND_PROFILER_OUTPUT").iterdir():
+        shutil.copy(file, text / "ASCEND_PROFILER_OUTPUT")
+    (read,) = pipeline.ingest(text, warehouse=tmp_path / "w")
+    assert "holds text and database; the database was read (--prefer text" in read.note
+    (preferred,) = pipeline.ingest(text, label="preferred", warehouse=tmp_path / "w", prefer="text")
+    assert "the text was read" in preferred.note
+    formats = {row["run_id"]: row["source_format"] for row in rows(tmp_path / "w", "select * from marts.run")}
+    assert formats == {read.run_id: "ascend_database", "preferred": "ascend_text"}
+    with pytest.raises(UsageError, match="give one of database, text"):
+        pipeline.ingest(text, warehouse=tmp_path / "w", prefer="csv")
+
+
+def test_a_parent_folder_is_several_ranks_and_any_level_of_a_profile_can_be_named(tmp_path):
+    for rank in (0, 1):
+        profile = write_text(Execution(), tmp_path / "job" / str(rank)).rename(
+            tmp_path / "job" / f"rank{rank}_ascend_pt"
+        )
+        (profile / "profiler_info_0.json").write_text('{"config": {"common_config": {}}, "rank_id": "%d"}' % rank)
+    found = pipeline.ingest(tmp_path / "job", label="job", warehouse=tmp_path / "w")
+    assert [run.run_id for run in found] == ["job.r0", "job.r1"]
+    output = tmp_path / "job" / "rank1_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
+    (bare,) = pipeline.ingest(output / "trace_view.json", label="bare", warehouse=tmp_path / "w")
+    (folder,) = pipeline.ingest(output, label="folder", warehouse=tmp_path / "w")
+    answers = Execution().answers
+    for run in (bare, folder):
+        assert overall(tmp_path / "w", run.run_id)["Computing Time"] == answers["Computing Time"]
+
+
+def test_steps_of_a_gpu_and_of_an_npu_compare(house):
+    with pytest.raises(UsageError, match="has no step 99; it has steps 7, 8"):
+        pipeline.compare("text", "slow", warehouse=house, base_step=99)
+    result = pipeline.compare("text", "slow", warehouse=house, base_step=7, comparison_step=8)
+    (row,) = [r for r in result.tables["kernel_comparison"].rows.to_pylist() if r["kernel_name"] == "MatMulV2"]
+    assert (row["base_call_count"], row["diff_total_duration_ns"]) == (1, 50_000)
+    assert SMALL
