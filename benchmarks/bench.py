@@ -163,7 +163,7 @@ def heading(title: str) -> None:
     arguments = [Path(argument).name if Path(argument).exists() else argument for argument in sys.argv[1:]]
     variables = [f"{name}=… " for name in others.VARIABLES if os.environ.get(name)]
     print(
-        f"\n### {title}\n\n`{''.join(variables)}{' '.join(['python benchmarks/bench.py', *arguments])}`, {machine()}\n"
+        f"\n## {title}\n\n`{''.join(variables)}{' '.join(['python benchmarks/bench.py', *arguments])}`, {machine()}\n"
     )
 
 

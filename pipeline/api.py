@@ -96,7 +96,7 @@ def compare(
     done = ingest_sources(house, wanted, False, strict, progress, workers or worker_count(list(sources.values())))
     ingested = dict(zip(sources, (run.run_id for run in done), strict=True))
     run_ids = [ingested.get(side) or _known_run(house, os.fspath(side)) for side in (base, comparison)]
-    with house.connect() as connection:
+    with house.connect(sorted(set(run_ids))) as connection:
         sides = [
             _side(connection, house, run, step) for run, step in zip(run_ids, (base_step, comparison_step), strict=True)
         ]

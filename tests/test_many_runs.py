@@ -54,3 +54,11 @@ def test_every_comparison_opens_only_the_files_of_its_two_runs(house):
 def test_without_run_ids_all_files_are_opened(house):
     with house.connect() as connection:
         assert files_read(connection, "select count(kernel_name) from marts.kernel") == [RUNS]
+
+
+def test_a_comparison_knows_its_two_runs_alone(house):
+    with house.connect(["v150", "v7"]) as connection:
+        assert files_read(connection, "select count(kernel_name) from marts.kernel") == [2]
+        runs = connection.execute("select run_id from marts.run order by run_id").fetchall()
+    assert runs == [("v150",), ("v7",)]
+    assert pipeline.compare("v7", "v150", warehouse=house.folder).base.run["run_id"] == "v7"

@@ -167,8 +167,11 @@ class Warehouse:
     # -- reading ---------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def connect(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A read-only connection that sees every run and nothing of the file system but this folder."""
+    def connect(self, run_ids: Sequence[str] | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A read-only connection that sees every run and nothing of the file system but this folder.
+
+        With `run_ids` the views are over these runs alone: planning a query over many files takes longer.
+        """
         self.refresh()
         config: dict[str, Any] = {
             "python_enable_replacements": "false",
@@ -180,8 +183,11 @@ class Warehouse:
         # after it is replaced, while a database opened by its path is shared by all who open that path.
         connection = duckdb.connect(config=config)
         try:
-            connection.execute(f"attach {quoted(str(self.database))} as warehouse (read_only)")
-            connection.execute("use warehouse")
+            if run_ids is None:
+                connection.execute(f"attach {quoted(str(self.database))} as warehouse (read_only)")
+                connection.execute("use warehouse")
+            else:
+                install(connection, self.catalog, self._partitions(run_ids), comments=False)
             connection.execute(f"set allowed_directories = [{quoted(str(self.folder))}]")
             connection.execute("set enable_external_access = false")
             connection.execute(f"{_SORTED_ASOF}; {_NO_BAR}")

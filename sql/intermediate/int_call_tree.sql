@@ -6,8 +6,6 @@
 -- outlives its parent. The other groups are peeled, which is exact for any overlap: without its first call, a group falls into
 -- groups whose first calls are its children, and so on.
 --
--- The step is the one whose host marker is open at the call's start.
---
 -- @title Tree of host calls
 -- @grain run_id, event_index
 -- @order run_id, event_index
@@ -23,7 +21,7 @@ with recursive
 call as materialized (
     select
         * exclude (run_id),
-        last_value(case when is_operator and open_operator_count = 0 then event_index end ignore nulls) over (
+        max_by(event_index, case when is_operator and open_operator_count = 0 then position end) over (
             partition by thread order by position rows between unbounded preceding and current row
         ) as last_top_index
     from intermediate.int_call_sweep
@@ -34,20 +32,37 @@ nested as materialized (
         call.run_number,
         call.event_index,
         call.thread,
+        call.position,
+        call.open_operator_count,
         call.start_ns,
         call.end_ns,
+        call.step,
         parent.event_index as parent_index,
         parent.end_ns as parent_end_ns,
-        case when call.is_operator then call.event_index else operator.event_index end as operator_index,
+        case when call.is_operator then call.event_index when parent.is_operator then parent.event_index end as operator_index,
         case when call.is_operator or call.open_operator_count > 0 then call.last_top_index end as top_operator_index
     from call
     asof left join (select * from call where end_ns > start_ns) as parent
         on call.thread = parent.thread and call.open_count - 1 = parent.open_count and call.position > parent.position
-    asof left join (select * from call where is_operator and end_ns > start_ns) as operator
+),
+
+-- In an operator, but the parent is none: few, and then the operator is the last one before with one less open.
+inside as (
+    select * from nested where operator_index is null and top_operator_index is not null
+),
+
+farther as (
+    select inside.run_number, inside.event_index, operator.event_index as operator_index
+    from inside
+    asof inner join (
+        select *
+        from call
+        where is_operator and end_ns > start_ns and thread in (select thread from inside)
+    ) as operator
         on
-            call.thread = operator.thread
-            and call.open_operator_count - 1 = operator.open_operator_count
-            and call.position > operator.position
+            inside.thread = operator.thread
+            and inside.open_operator_count - 1 = operator.open_operator_count
+            and inside.position > operator.position
 ),
 
 -- Groups on threads where a call outlives its parent: none, in most traces, and then nothing below costs anything.
@@ -78,6 +93,7 @@ peeled as (
         event_index,
         start_ns,
         end_ns,
+        step,
         is_operator,
         position,
         thread,
@@ -95,6 +111,7 @@ peeled as (
         event_index,
         start_ns,
         end_ns,
+        step,
         is_operator,
         position,
         thread,
@@ -128,28 +145,32 @@ peeled as (
 ),
 
 placed as (
-    select run_number, event_index, start_ns, end_ns, parent_index, parent_end_ns, operator_index, top_operator_index
+    select
+        nested.run_number,
+        nested.event_index,
+        nested.start_ns,
+        nested.end_ns,
+        nested.step,
+        nested.parent_index,
+        nested.parent_end_ns,
+        coalesce(nested.operator_index, farther.operator_index) as operator_index,
+        nested.top_operator_index
     from nested
-    where (run_number, event_index) not in (select (run_number, event_index) from crossed)
+    left join farther on nested.run_number = farther.run_number and nested.event_index = farther.event_index
+    where (nested.run_number, nested.event_index) not in (select (run_number, event_index) from crossed)
     union all
     select
         run_number,
         event_index,
         start_ns,
         end_ns,
+        step,
         parent_index,
         parent_end_ns,
         case when is_operator then event_index else operator_index end as operator_index,
         coalesce(top_operator_index, case when is_operator then event_index end) as top_operator_index
     from peeled
     where is_head
-),
-
-marker as (
-    select run.run_number, step.step, step.start_ns, step.end_ns
-    from intermediate.int_step as step
-    inner join intermediate.int_run_number as run on step.run_id = run.run_id
-    where step.start_ns is not null
 )
 
 select
@@ -160,7 +181,6 @@ select
         as inside_parent_ns,
     placed.operator_index,
     placed.top_operator_index,
-    case when placed.start_ns < marker.end_ns then marker.step end as step
+    placed.step
 from placed
-asof left join marker on placed.run_number = marker.run_number and placed.start_ns >= marker.start_ns
 inner join intermediate.int_run_number as run on placed.run_number = run.run_number
