@@ -24,6 +24,8 @@ from pipeline.render.xlsx import write_xlsx
 from pipeline.result import SCOPE_KEYS, Comparison, ResultTable, Side
 
 DEFAULT_WAREHOUSE = "tracemill-warehouse"
+# Levels of Ascend profilers that leave out what several views are made of.
+_SHALLOW = ("Level_none", "Level0")
 PathLike = str | os.PathLike[str]
 
 
@@ -45,9 +47,9 @@ def ingest(
     """Ingest traces and profile folders (or folders with all of these in them), each as one run.
 
     `label` names the execution, one for all sources; without it each run is named after its file or folder. `strict`
-    makes a trace that had to be mended an error. `prefer` (`database` or `text`) chooses where an Ascend profile has both.
-    `memory` limits DuckDB (`2GB`). `progress` receives (file, bytes read). Raises InputError for the first source that
-    cannot be read; runs ingested before it stay.
+    makes a trace that had to be mended an error. `prefer` (`database` or `text`) chooses where an Ascend profile has
+    both. `memory` limits DuckDB (`2GB`). `progress` receives (file, bytes read). Raises InputError for the first source
+    that cannot be read; runs ingested before it stay.
     """
     paths = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     found = [source for path in paths for source in find_sources(Path(path), _form(prefer))]
@@ -214,6 +216,9 @@ def _notes(sides: Sequence[Side]) -> Iterator[str]:
         run = side.run
         if not run["device_activity_count"]:
             yield f"{run['run_id']}: no device activity in this trace, so device time, its split and kernels are empty"
+        if run["profiler_level"] in _SHALLOW:
+            missing = "types, shapes and units of kernels, tasks of collectives and calls of CANN"
+            yield f"{run['run_id']}: recorded at {run['profiler_level']}; for {missing} record at Level1 or above"
         for problem in side.problems:
             yield f"{run['run_id']}: {problem}"
     counts = [side.run["step_count"] for side in sides]

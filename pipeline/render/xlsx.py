@@ -105,7 +105,7 @@ class _Sheet:
             "comparison": f"Comparison: {self.result.comparison.title}  {self.result.comparison.run['source_path']}",
             "diff": "Comparison − Base",
             "ratio": "Comparison − Base",
-            None: self.table.view.title,
+            None: " — ".join([self.table.view.title, *([self.table.silence] if self.table.silence else [])]),
         }
         if fitting < rows:
             titles[None] = f"{fitting:,} of {rows:,} rows; all rows in {self.overflow.name}"
