@@ -25,6 +25,8 @@ from pipeline.result import SCOPE_KEYS, Comparison, ResultTable, Side
 from pipeline.workers import Progress, worker_count
 
 DEFAULT_WAREHOUSE = "tracemill-warehouse"
+# Levels of Ascend profilers that leave out what several views are made of.
+_SHALLOW = ("Level_none", "Level0")
 PathLike = str | os.PathLike[str]
 
 
@@ -221,6 +223,9 @@ def _notes(sides: Sequence[Side]) -> Iterator[str]:
         run = side.run
         if not run["device_activity_count"]:
             yield f"{run['run_id']}: no device activity in this trace, so device time, its split and kernels are empty"
+        if run["profiler_level"] in _SHALLOW:
+            missing = "types, shapes and units of kernels, tasks of collectives and calls of CANN"
+            yield f"{run['run_id']}: recorded at {run['profiler_level']}; for {missing} record at Level1 or above"
         for problem in side.problems:
             yield f"{run['run_id']}: {problem}"
     counts = [side.run["step_count"] for side in sides]

@@ -23,6 +23,18 @@ class ResultTable:
         """Columns to show: keys that are the same in every row of a comparison are left out."""
         return [column for column in self.view.columns if column.name not in SCOPE_KEYS]
 
+    @property
+    def silence(self) -> str | None:
+        """What to say where a comparison has no rows, or no figure on one side; None where both have some."""
+        count = self.rows.num_rows
+        if not count:
+            return "No rows for these two runs."
+        for side in ("base", "comparison"):
+            own = [column.name for column in self.columns if column.name.startswith(f"{side}_")]
+            if own and all(self.rows[name].null_count == count for name in own):
+                return f"Nothing was measured in the {side}: all figures are the other run's."
+        return None
+
 
 # Keys that name the compared scopes: said once, in a title, never in a row.
 SCOPE_KEYS = frozenset({"base_run_id", "base_step", "comparison_run_id", "comparison_step"})

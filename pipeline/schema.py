@@ -133,7 +133,8 @@ RAW_TABLES: dict[str, pa.Schema] = {
         ]
     ),
     # One row per row of a table of sums that the profiler wrote itself: `source` says which (op_statistic,
-    # api_statistic, operator_details, step_trace_time). Kept to be held against what the events give; the other columns are in `args`.
+    # api_statistic, operator_details, step_trace_time). Kept to be held against what the events give; the other columns
+    # are in `args`.
     "statistic": pa.schema(
         [
             ("event_index", pa.int64()),

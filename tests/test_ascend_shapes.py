@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import itertools
+import json
 import shutil
 
+import openpyxl
 import pytest
 
 import pipeline
 from fixtures.ascend import Execution, write_database, write_mindspore, write_text
 from pipeline.catalog.catalog import Catalog
 from pipeline.errors import UsageError
+from pipeline.render.console import print_comparison
 from tests.asking import overall, rows
-from tests.traces import SMALL, write
+from tests.traces import write
 
 SHAPES = {"text": write_text, "database": write_database, "mindspore": write_mindspore}
 # What a mart says about the files of a run, not about the execution.
@@ -65,9 +69,10 @@ def test_marts_are_not_empty_in_any_shape(house):
     assert empty == {"communication_transport", "overlap_check", "synchronization"}
 
 
-@pytest.mark.parametrize(
-    ("base", "comparison"), itertools.product(["text", "database", "mindspore", "slow", "gpu"], repeat=2)
-)
+SIDES = ["text", "database", "mindspore", "slow", "gpu"]
+
+
+@pytest.mark.parametrize(("base", "comparison"), list(itertools.product(SIDES, repeat=2)))
 def test_every_pair_can_be_compared(house, base, comparison):
     result = pipeline.compare(base, comparison, warehouse=house)
     kernels = result.tables["kernel_comparison"].rows.to_pylist()
@@ -80,9 +85,15 @@ def test_every_pair_can_be_compared(house, base, comparison):
         assert differences["MatMulV2"] == (100_000 if comparison == "slow" else -100_000)
 
 
-def test_a_view_without_data_on_a_side_says_so(house):
-    result = pipeline.compare("gpu", "text", warehouse=house)
-    assert "base has no rows in Communication, Memory" in " ".join(result.notes)
+def test_a_view_without_data_on_a_side_says_so_on_screen_and_in_the_sheet(house, tmp_path):
+    result = pipeline.compare("gpu", "text", warehouse=house, output=tmp_path)
+    screen = io.StringIO()
+    print_comparison(result, screen)
+    silent = "Nothing was measured in the base: all figures are the other run's."
+    for title, sheet in (("Communication", "CommunicationCompare"), ("Memory", "MemoryCompareStatistic")):
+        assert f"{title}: {silent}" in screen.getvalue()
+        assert openpyxl.load_workbook(result.files[0])[sheet]["A1"].value == f"{title} — {silent}"
+    assert "Average step: No rows for these two runs." in screen.getvalue()
 
 
 def test_a_folder_with_both_reads_the_database_and_says_so(tmp_path):
@@ -104,7 +115,9 @@ def test_a_parent_folder_is_several_ranks_and_any_level_of_a_profile_can_be_name
         profile = write_text(Execution(), tmp_path / "job" / str(rank)).rename(
             tmp_path / "job" / f"rank{rank}_ascend_pt"
         )
-        (profile / "profiler_info_0.json").write_text('{"config": {"common_config": {}}, "rank_id": "%d"}' % rank)
+        (profile / "profiler_info_0.json").write_text(
+            json.dumps({"config": {"common_config": {}}, "rank_id": str(rank)})
+        )
     found = pipeline.ingest(tmp_path / "job", label="job", warehouse=tmp_path / "w")
     assert [run.run_id for run in found] == ["job.r0", "job.r1"]
     output = tmp_path / "job" / "rank1_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
@@ -115,10 +128,9 @@ def test_a_parent_folder_is_several_ranks_and_any_level_of_a_profile_can_be_name
         assert overall(tmp_path / "w", run.run_id)["Computing Time"] == answers["Computing Time"]
 
 
-def test_steps_of_a_gpu_and_of_an_npu_compare(house):
+def test_single_steps_compare(house):
     with pytest.raises(UsageError, match="has no step 99; it has steps 7, 8"):
         pipeline.compare("text", "slow", warehouse=house, base_step=99)
     result = pipeline.compare("text", "slow", warehouse=house, base_step=7, comparison_step=8)
     (row,) = [r for r in result.tables["kernel_comparison"].rows.to_pylist() if r["kernel_name"] == "MatMulV2"]
     assert (row["base_call_count"], row["diff_total_duration_ns"]) == (1, 50_000)
-    assert SMALL

@@ -233,3 +233,46 @@ def test_17_collectives_of_two_ranks_meet_on_one_clock(tmp_path):
     }
     assert rows(tmp_path, "select max(base_time_ns + end_ns) - min(base_time_ns + start_ns) as span from marts.run "
                           "join intermediate.int_collective using (run_id)") == [{"span": 250_000}]  # fmt: skip
+
+
+def test_06_the_ascend_twin_with_times_as_text_is_the_same_to_the_nanosecond(tmp_path):
+    ingest(tmp_path, "06", label="gpu")
+    ingest(tmp_path, "06", "second_ascend", label="npu")
+    starts = [1736413971558972912, 1736413971558973097, 1736413971558973911]
+    for run in ("gpu", "npu"):
+        found = rows(
+            tmp_path,
+            "select activity_name, start_ns, duration_ns from intermediate.int_device_activity"
+            f" where run_id = '{run}' order by start_ns",
+        )
+        assert [(row["start_ns"], row["duration_ns"]) for row in found] == list(
+            zip(starts, (185, 750, 64), strict=True)
+        )
+        figures = overall(tmp_path, run)
+        assert [figures[metric] for metric in ("Computing Time", "E2E Time", "Free")] == [999, 1063, 64]
+    table = pipeline.compare("gpu", "npu", warehouse=tmp_path).tables["overall_comparison"].rows.to_pylist()
+    totals = [row for row in table if row["metric"] in ("E2E Time", "Computing Time", "SDMA", "Free")]
+    assert [row["diff_duration_ns"] for row in totals] == [0, 0, 0, 0]
+
+
+def test_12_ascend_csv_with_nothing_in_many_ways(tmp_path):
+    run = ingest(tmp_path, "12", "", label="csv")
+    assert run.problems == ()
+    found = rows(tmp_path, "select * from raw.kernel_detail order by event_index")
+    assert sum(row["duration_ns"] for row in found) == 719_875
+    assert [row["block_count"] for row in found] == [16, 16, 8, None, None, 1]
+    assert [row["wait_ns"] for row in found] == [1_087, 0, 2_500, 0, None, 0]
+    assert (found[0]["start_ns"], found[2]["kernel_name"]) == (1736413971558972912, 'Add, fused "x"')
+    assert [row["step"] for row in found] == [19, 19, 19, 19, 20, None]
+    types = "select kernel_type, total_duration_ns from marts.kernel_type where step is null"
+    assert pairs(tmp_path, types) == {"MatMulV2": 366_000, "Cast": 40_125, "Add": 12_000, "MemSet": 1_500}
+    collectives = "select collective_name, total_duration_ns from marts.communication where step is null"
+    assert pairs(tmp_path, collectives) == {"allreduce": 300_250}
+    by_shape = pairs(
+        tmp_path,
+        "select kernel_type || coalesce(' ' || input_shapes, ''), sum(total_duration_ns)"
+        " from marts.kernel where step is null and kernel_class <> 'Communication' group by 1",
+    )
+    assert by_shape == {"MatMulV2 128,64;64,32": 366_000, "Cast": 40_125, "Add 128,32;128,32": 12_000, "MemSet": 1_500}
+    steps = "select step, device_duration_ns from marts.step"
+    assert pairs(tmp_path, steps) == {19: 678_250, 20: 40_125}

@@ -13,7 +13,7 @@ from tests import traces
 
 SHEETS = {
     "Summary", "OverallMetrics", "StepCompare", "MemoryPeakCompare", "OperatorCompareStatistic", "KernelCompare",
-    "CommunicationCompare", "MemoryCompareStatistic", "ApiCompare", "About",
+    "KernelTypeCompare", "CommunicationCompare", "MemoryCompareStatistic", "ApiCompare", "About",
 }  # fmt: skip
 EVIL = [
     "=1+1",
@@ -80,7 +80,7 @@ def test_two_header_rows_bands_panes_filter(compared):
     assert bands[1].endswith("base.json")
     assert bands[2].startswith("Comparison: new")
     titles = [cell.value for cell in sheet[2]]
-    assert titles[:4] == ["Kernel Name", "Input Shapes", "Kernel Class", "Total Duration (us)"]
+    assert titles[:5] == ["Kernel Name", "Input Shapes", "Kernel Class", "Matched By", "Total Duration (us)"]
     assert "Diff Total Duration (us)" in titles
     assert sheet.freeze_panes == "B3"
     assert sheet.auto_filter.ref.startswith("A2:")

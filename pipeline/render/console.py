@@ -73,8 +73,9 @@ def _print_verdict(screen: Console, table: ResultTable) -> None:
 
 
 def _print_table(screen: Console, table: ResultTable, top: int) -> None:
+    if table.silence:
+        screen.print(Text.assemble((table.view.title, "bold"), f": {table.silence}"), soft_wrap=True)
     if not table.rows.num_rows:
-        screen.print(Text.assemble((table.view.title, "bold"), ": no rows for these two runs"))
         return
     rows, caption = _chosen(table, top)
     if not rows:

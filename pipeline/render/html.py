@@ -246,13 +246,8 @@ def _shade(column: Column, value: Any, largest: int) -> str:
 def _remarks(table: ResultTable, path: Path, shown: int) -> Iterator[str]:
     """What a reader of a table must know: rows left out, a side that has nothing."""
     count = table.rows.num_rows
-    if not count:
-        yield "No rows for these two runs."
-        return
-    for side in ("base", "comparison"):
-        own = [column.name for column in table.columns if units.prefix(column) == side]
-        if own and all(table.rows[name].null_count == count for name in own):
-            yield f"Nothing was measured in the {side}: all figures are the other run's."
+    if table.silence:
+        yield table.silence
     if shown < count:
         workbook = path.with_suffix(".xlsx")
         place = f"the workbook {workbook.name}" if table.view.sheet and workbook.exists() else table.view.qualified

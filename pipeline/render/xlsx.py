@@ -132,7 +132,7 @@ class _Sheet:
             "comparison": f"Comparison: {self.result.comparison.title}  {self.result.comparison.run['source_path']}",
             "diff": "Comparison − Base",
             "ratio": "Comparison − Base",
-            None: self.table.view.title,
+            None: " — ".join([self.table.view.title, *([self.table.silence] if self.table.silence else [])]),
         }
         if not self.fits:
             rows = self.table.rows.num_rows

@@ -21,6 +21,7 @@
 -- @column base_time_ns timestamp_ns What to add to times of the trace to get Unix time
 -- @column source_path text File that it was ingested from
 -- @column source_format category Format of that file
+-- @column profiler_level category Level of an Ascend profiler: Level0 has no types and shapes of kernels
 -- @column source_bytes bytes Size of that file
 -- @column content_hash id Hash of that file
 -- @column ingested_at text When it was ingested (UTC)
@@ -60,11 +61,13 @@ select
     run.base_time_ns,
     run.source_path,
     run.source_format,
+    level.profiler_level,
     run.source_bytes,
     run.content_hash,
     run.ingested_at,
     run.tool_version
 from staging.stg_run as run
 left join intermediate.int_run_size as size on run.run_id = size.run_id
+left join staging.stg_profiler_level as level on run.run_id = level.run_id
 left join problem on run.run_id = problem.run_id
 left join step on run.run_id = step.run_id

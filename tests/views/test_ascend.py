@@ -62,6 +62,13 @@ def test_what_is_recorded_is_kept_as_it_is():
     assert house.rows(groups) == [("g%1", "dp", 3), ("g2", "g2", 0)]
 
 
+def test_the_level_of_a_run_is_known():
+    settings = {"experimental_config": {"_profiler_level": "Level0"}}
+    house = views(pt=[metadata("config", settings)], ms=[metadata("profiler_parameters", {"with_stack": True})])
+    assert house.rows("select * from staging.stg_profiler_level") == [("pt", "Level0")]
+    assert house.rows("select run_id, profiler_level from marts.run order by 1") == [("ms", None), ("pt", "Level0")]
+
+
 def test_tracks_are_told_by_the_names_of_their_processes():
     house = views(
         tracks(("0", "tp"), planes=1),

@@ -158,6 +158,7 @@ def ascend():
         statistic("api_statistic", "aclrtMalloc", "acl", 2, 40),
         analysed("communication", "hcom_allReduce__1_0", process_group="77", step="1", kind="collective"),
         analysed("bandwidth", "hcom_allReduce__1_0", transport="SDMA", bytes=64, transit_ns=100, step="1"),
+        metadata("config", {"experimental_config": {"_profiler_level": "Level1"}}),
         metadata("parallel_group_info", {"0": {"group_name": "dp", "global_ranks": [0, 1]}}),
     ]
 
