@@ -21,6 +21,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from pipeline.align import install_alignment
 from pipeline.catalog.catalog import Catalog
 from pipeline.catalog.install import _seed_values
 from pipeline.schema import RAW_TABLES
@@ -242,6 +243,7 @@ def catalog() -> Catalog:
 def _instance() -> duckdb.DuckDBPyConnection:
     """The DuckDB of this process, with the seeds."""
     connection = duckdb.connect(config={"threads": 1, "python_enable_replacements": "false"})
+    install_alignment(connection)
     for seed in catalog().seeds.values():
         connection.execute(f"create table {seed.name} as {_seed_values(seed)}")
     return connection

@@ -20,6 +20,7 @@ from typing import Any
 
 import duckdb
 
+from pipeline.align import install_alignment
 from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
 from pipeline.catalog.header import View
 from pipeline.catalog.install import install, quoted
@@ -181,6 +182,7 @@ class Warehouse:
             connection.execute(f"set allowed_directories = [{quoted(str(self.folder))}]")
             connection.execute("set enable_external_access = false")
             connection.execute(_SORTED_ASOF)
+            install_alignment(connection)
             connection.execute("set lock_configuration = true")
             yield connection
         finally:

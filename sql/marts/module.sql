@@ -16,7 +16,9 @@
 -- @column module_class name Class
 -- @column module_level depth Modules around it, itself counted; 0 outside any module
 -- @column is_backward flag Is it the backward pass?
--- @column first_index id Place in the file of its first call in the run, of its forward pass for the backward pass
+-- @column forward_name name Name of the module whose pass it is, without the mark
+-- @column first_start_ns timestamp_ns Start of its first call in the run, of the forward pass for the backward pass
+-- @column call_stack text Python functions around that call, outermost first, a line each
 -- @column call_count count Calls on the host; NULL for the backward pass, which is no call
 -- @column host_duration_ns duration_ns Sum of their durations
 -- @column device_activity_count count Device activities launched, without those of modules inside; NULL where the run has none at all
@@ -31,7 +33,8 @@ path as (
         any_value(module_class) as module_class,
         any_value(module_level) as module_level,
         bool_or(is_optimizer) as is_optimizer,
-        min(event_index) as first_index
+        min(start_ns) as first_start_ns,
+        min_by(event_index, start_ns) as first_index
     from intermediate.int_module_call
     group by run_id, module_path, parent_path
 ),
@@ -93,6 +96,25 @@ climbing as (
         on climbing.run_id = path.run_id and climbing.module_path = path.module_path and path.parent_path is not null
 ),
 
+caller as (
+    select path.run_id, path.first_index, function.python_parent_id, function.function_name as frame, 0 as distance
+    from path
+    inner join staging.stg_python_function as function
+        on path.run_id = function.run_id and path.first_index = function.event_index
+    union all
+    select caller.run_id, caller.first_index, function.python_parent_id, function.function_name, caller.distance + 1
+    from caller
+    inner join staging.stg_python_function as function
+        on caller.run_id = function.run_id and caller.python_parent_id = function.python_id
+    where caller.distance < 200
+),
+
+stack as (
+    select run_id, first_index, string_agg(frame, chr(10) order by distance desc) as call_stack
+    from caller
+    group by run_id, first_index
+),
+
 device as (
     select
         run_id,
@@ -120,7 +142,9 @@ select
     path.module_class,
     coalesce(path.module_level, 0)::integer as module_level,
     name.is_backward,
-    path.first_index,
+    name.module_path as forward_name,
+    path.first_start_ns,
+    stack.call_stack,
     case when not name.is_backward and path.module_path is not null then coalesce(host.call_count, 0) end as call_count,
     case when not name.is_backward and path.module_path is not null then coalesce(host.host_duration_ns, 0) end as host_duration_ns,
     case when size.device_activity_count > 0 then coalesce(device.device_activity_count, 0) end as device_activity_count,
@@ -131,6 +155,8 @@ semi join path
     on name.run_id = path.run_id
 left join path
     on name.run_id = path.run_id and name.module_path = path.module_path
+left join stack
+    on path.run_id = stack.run_id and path.first_index = stack.first_index
 left join intermediate.int_run_size as size on name.run_id = size.run_id
 left join host
     on
