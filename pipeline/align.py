@@ -1,7 +1,7 @@
 """Alignment of two sequences, or trees of sequences, that are not the same: what comparisons in detail pair by.
 
-SQL cannot say it in a bounded time, so it is a function in SQL: the views collect keys in order, and `align_trees` answers
-with pairs of places. It knows nothing of what is aligned.
+SQL cannot say it in a bounded time, so it is a function in SQL: the views collect keys in order, and `align_trees`
+answers with pairs of places. It knows nothing of what is aligned.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from typing import Any
 
 import duckdb
 import pyarrow as pa
+from duckdb.func import PythonUDFType
 from rapidfuzz.distance import LCSseq, Levenshtein
 
 # A longest common subsequence needs a bit for each pair of elements. Sequences with more pairs than this (64 MiB) are
@@ -20,22 +22,17 @@ CELLS = 1 << 29
 
 Pair = tuple[int | None, int | None]
 _PAIRS = pa.list_(pa.struct([("base", pa.int64()), ("comparison", pa.int64())]))
-_ARGUMENTS = ["BIGINT[]", "VARCHAR[]", "BIGINT[]", "VARCHAR[]"]
+_ARGUMENTS: list[Any] = ["BIGINT[]", "VARCHAR[]", "BIGINT[]", "VARCHAR[]"]
+_ANSWER: Any = "STRUCT(base BIGINT, comparison BIGINT)[]"
 
 
 def install_alignment(connection: duckdb.DuckDBPyConnection) -> None:
     """Add `align_trees(base_parents, base_keys, comparison_parents, comparison_keys)` to a connection.
 
-    Keys are in the order of their sequences; parents are places in the same list, from 1, NULL at the root. The answer lists
-    pairs of places from top to bottom, children below their parents, NULL where an element has no partner.
+    Keys are in the order of their sequences; parents are places in the same list, from 1, NULL at the root. The answer
+    lists pairs of places from top to bottom, children below their parents, NULL where an element has no partner.
     """
-    connection.create_function(
-        "align_trees",
-        _align_batch,
-        _ARGUMENTS,  # type: ignore[arg-type]
-        "STRUCT(base BIGINT, comparison BIGINT)[]",  # type: ignore[arg-type]
-        type="arrow",  # type: ignore[arg-type]
-    )
+    connection.create_function("align_trees", _align_batch, _ARGUMENTS, _ANSWER, type=PythonUDFType.ARROW)
 
 
 def _align_batch(
@@ -88,7 +85,7 @@ def _children(parents: Sequence[int | None]) -> dict[int | None, list[int]]:
 
 
 def aligned(base: Sequence[int], comparison: Sequence[int]) -> Iterator[Pair]:
-    """Pairs of places (from 0) of two sequences by their longest common subsequence; what has no partner stays in order.
+    """Pairs of places (from 0) of two sequences by their longest common subsequence; all stay in order.
 
     Beyond CELLS pairs the subsequence is that of an edit distance, extended within each of its gaps.
     """
