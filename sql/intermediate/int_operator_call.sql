@@ -18,6 +18,9 @@
 -- @column step id Step that it started in
 -- @column start_ns timestamp_ns Start
 -- @column input_shapes text Shapes of the inputs, JSON
+-- @column top_operator_index id Outermost operator around it: itself, for an outermost one
+-- @column self_activity_count count Device activities launched by itself, not by operators inside
+-- @column self_device_duration_ns duration_ns Sum of their durations
 -- @column device_activity_count count Device activities launched
 -- @column device_duration_ns duration_ns Sum of their durations
 with recursive
@@ -37,7 +40,8 @@ operator as materialized (
         call.pid,
         call.tid,
         call.start_ns,
-        call.input_shapes
+        call.input_shapes,
+        call.top_operator_index
     from intermediate.int_host_call as call
     left join intermediate.int_host_call as parent
         on call.run_id = parent.run_id and call.parent_index = parent.event_index
@@ -65,6 +69,7 @@ launched as (
     select
         launch.run_id,
         launch.operator_index as event_index,
+        true as is_self,
         count(*) as device_activity_count,
         sum(activity.duration_ns)::bigint as device_duration_ns
     from intermediate.int_activity_launch as launch
@@ -76,6 +81,7 @@ launched as (
     select
         launched.run_id,
         operator.parent_operator_index,
+        false as is_self,
         launched.device_activity_count,
         launched.device_duration_ns
     from launched
@@ -88,6 +94,8 @@ device as (
     select
         run_id,
         event_index,
+        sum(device_activity_count) filter (where is_self)::bigint as self_activity_count,
+        sum(device_duration_ns) filter (where is_self)::bigint as self_device_duration_ns,
         sum(device_activity_count)::bigint as device_activity_count,
         sum(device_duration_ns)::bigint as device_duration_ns
     from launched
@@ -106,6 +114,9 @@ select
     operator.step,
     operator.start_ns,
     operator.input_shapes,
+    operator.top_operator_index,
+    coalesce(device.self_activity_count, 0) as self_activity_count,
+    coalesce(device.self_device_duration_ns, 0) as self_device_duration_ns,
     coalesce(device.device_activity_count, 0) as device_activity_count,
     coalesce(device.device_duration_ns, 0) as device_duration_ns
 from operator
