@@ -14,14 +14,16 @@ MAY_IMPORT = {
     "schema": set(),
     "version": set(),
     "align": set(),
+    "dropin": set(),
+    "matching": FOUNDATION,
     "catalog": FOUNDATION | {"catalog", "align"},
     "result": FOUNDATION | {"catalog"},
     "extract": FOUNDATION | {"extract"},
     "load": FOUNDATION | {"load", "catalog", "align"},
     "render": FOUNDATION | {"render", "catalog", "result"},
     "ingestion": FOUNDATION | {"extract", "load"},
-    "api": FOUNDATION | {"ingestion", "extract", "load", "catalog", "render", "result"},
-    "cli": FOUNDATION | {"api", "catalog", "render", "__init__"},
+    "api": FOUNDATION | {"ingestion", "extract", "load", "catalog", "render", "result", "matching"},
+    "cli": FOUNDATION | {"api", "catalog", "render", "matching", "dropin", "__init__"},
     "__init__": {"api", "errors", "version"},
 }
 

@@ -8,6 +8,7 @@
 -- @title Modules
 -- @sheet ModuleCompareStatistic
 -- @position 45
+-- @alternative modules
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, row_order
 -- @order row_order
 -- @column base_run_id id Run compared with

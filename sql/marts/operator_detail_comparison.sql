@@ -9,6 +9,7 @@
 -- @sheet OperatorCompare
 -- @position 42
 -- @detail
+-- @alternative operators
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, row_order
 -- @order row_order
 -- @column base_run_id id Run compared with
