@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 from duckdb.func import PythonUDFType
-from rapidfuzz.distance import LCSseq, Levenshtein
+from rapidfuzz.distance import LCSseq, Levenshtein, Opcodes
 
 # A longest common subsequence needs a bit for each pair of elements. Sequences with more pairs than this (64 MiB) are
 # first cut by an edit distance, which rapidfuzz computes in linear memory.
@@ -133,12 +133,15 @@ def _within_gaps(base: Sequence[int], comparison: Sequence[int], pairs: Iterator
             yield pair
 
 
-def _by_opcodes(codes: object) -> Iterator[Pair]:
-    for tag, start, end, other_start, other_end in codes:  # type: ignore[attr-defined]
-        if tag == "equal":
-            yield from zip(range(start, end), range(other_start, other_end), strict=True)
-        else:
-            yield from _unpaired(range(start, end), range(other_start, other_end))
+def _by_opcodes(codes: Opcodes) -> Iterator[Pair]:
+    """The pairs of an edit script; in a gap what the base has comes first."""
+    place = other_place = 0
+    for code in codes:
+        if code.tag == "equal":
+            yield from _unpaired(range(place, code.src_start), range(other_place, code.dest_start))
+            yield from zip(range(code.src_start, code.src_end), range(code.dest_start, code.dest_end), strict=True)
+            place, other_place = code.src_end, code.dest_end
+    yield from _unpaired(range(place, codes.src_len), range(other_place, codes.dest_len))
 
 
 def _unpaired(base: Sequence[int], comparison: Sequence[int]) -> Iterator[Pair]:

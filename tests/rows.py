@@ -140,6 +140,12 @@ def collective(
     return kernel(kernel_name, start, duration, stream, device, args=args, **columns)
 
 
+def python(name: str, start: int, duration: int, number: int, caller: int | None = None, **columns: Any) -> Row:
+    """A Python function with its number and its caller's; `nn.Module: Linear_0` is a call of a module."""
+    ids = {"python_id": number, "python_parent_id": caller}
+    return event("python_function", name, start, duration, **(ids | columns))
+
+
 def memory(size: int | None, at: int, address: int | None = 1, device: int = 0, **columns: Any) -> Row:
     """Bytes allocated (above zero) or freed (below); allocated= and reserved= are the totals after it."""
     totals = {"total_allocated": columns.pop("allocated", None), "total_reserved": columns.pop("reserved", None)}

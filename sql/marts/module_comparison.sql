@@ -36,17 +36,45 @@
 -- @column diff_device_total_duration_ns duration_ns Device time with modules inside, comparison − base
 -- @column ratio_device_total_duration_ns ratio Device time with modules inside, comparison / base
 with
+base_tree as (
+    select run_id, step, list(parent_place order by place) as parents, list(alignment_key order by place) as keys
+    from marts.module_sequence
+    group by run_id, step
+),
+
+comparison_tree as (
+    select run_id, step, list(parent_place order by place) as parents, list(alignment_key order by place) as keys
+    from marts.module_sequence
+    group by run_id, step
+),
+
+aligned as (
+    select
+        pair.*,
+        align_trees(
+            coalesce(base.parents, []), coalesce(base.keys, []),
+            coalesce(comparison.parents, []), coalesce(comparison.keys, [])
+        ) as matched
+    from intermediate.int_scope_pair as pair
+    left join base_tree as base
+        on pair.base_run_id = base.run_id and pair.base_step is not distinct from base.step
+    left join comparison_tree as comparison
+        on pair.comparison_run_id = comparison.run_id and pair.comparison_step is not distinct from comparison.step
+    where base.run_id is not null or comparison.run_id is not null
+),
+
+opened as (
+    select * exclude (matched), unnest(matched) as matched, unnest(range(1, len(matched) + 1)) as alignment_order
+    from aligned
+),
+
 pair as (
     select
-        base_run_id,
-        base_step,
-        comparison_run_id,
-        comparison_step,
-        alignment_order,
-        base_place,
-        comparison_place,
+        * exclude (matched),
+        matched.base as base_place,
+        matched.comparison as comparison_place,
         unnest([false, true]) as is_backward
-    from marts.module_alignment
+    from opened
 ),
 
 paired as (
