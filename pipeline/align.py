@@ -21,16 +21,18 @@ from rapidfuzz.distance import LCSseq, Levenshtein, Opcodes
 CELLS = 1 << 29
 
 Pair = tuple[int | None, int | None]
-_PAIRS = pa.list_(pa.struct([("base", pa.int64()), ("comparison", pa.int64())]))
+_FIELDS = ("base", "comparison", "base_parent", "comparison_parent")
+_PAIRS = pa.list_(pa.struct([(name, pa.int64()) for name in _FIELDS]))
 _ARGUMENTS: list[Any] = ["BIGINT[]", "VARCHAR[]", "BIGINT[]", "VARCHAR[]"]
-_ANSWER: Any = "STRUCT(base BIGINT, comparison BIGINT)[]"
+_ANSWER: Any = f"STRUCT({', '.join(f'{name} BIGINT' for name in _FIELDS)})[]"
 
 
 def install_alignment(connection: duckdb.DuckDBPyConnection) -> None:
     """Add `align_trees(base_parents, base_keys, comparison_parents, comparison_keys)` to a connection.
 
     Keys are in the order of their sequences; parents are places in the same list, from 1, NULL at the root. The answer
-    lists pairs of places from top to bottom, children below their parents, NULL where an element has no partner.
+    lists pairs of places from top to bottom, children below their parents, NULL where an element has no partner; each
+    with the pair that it is a child of, NULL at the root.
     """
     connection.create_function("align_trees", _align_batch, _ARGUMENTS, _ANSWER, type=PythonUDFType.ARROW)
 
@@ -43,7 +45,7 @@ def _align_batch(
 ) -> pa.Array:
     columns = (base_parents, base_keys, comparison_parents, comparison_keys)
     rows = zip(*(column.to_pylist() for column in columns), strict=True)
-    answers = [[{"base": one, "comparison": other} for one, other in aligned_trees(*row)] for row in rows]
+    answers = [[dict(zip(_FIELDS, pair + parent, strict=True)) for pair, parent in aligned_trees(*row)] for row in rows]
     return pa.array(answers, _PAIRS)
 
 
@@ -52,8 +54,11 @@ def aligned_trees(
     base_keys: Sequence[str],
     comparison_parents: Sequence[int | None],
     comparison_keys: Sequence[str],
-) -> Iterator[Pair]:
-    """Pairs of places (from 1) of two trees, depth first. Only children of a pair are paired with each other."""
+) -> Iterator[tuple[Pair, Pair]]:
+    """Pairs of places (from 1) of two trees, depth first, each with the pair that it is a child of.
+
+    Only children of a pair are paired with each other.
+    """
     base, comparison = _children(base_parents), _children(comparison_parents)
     numbers: dict[str, int] = {}
     base_numbers = [numbers.setdefault(key, len(numbers)) for key in base_keys]
@@ -65,15 +70,16 @@ def aligned_trees(
         matched = aligned([base_numbers[i - 1] for i in ours], [comparison_numbers[i - 1] for i in theirs])
         return ((None if i is None else ours[i], None if j is None else theirs[j]) for i, j in matched)
 
-    stack = [below((0, 0))]
+    stack: list[tuple[Pair, Iterator[Pair]]] = [((None, None), below((0, 0)))]
     while stack:
-        pair = next(stack[-1], None)
+        parent, pairs = stack[-1]
+        pair = next(pairs, None)
         if pair is None:
             stack.pop()
             continue
-        yield pair
+        yield pair, parent
         if pair[0] in base or pair[1] in comparison:
-            stack.append(below(pair))
+            stack.append((pair, below(pair)))
 
 
 def _children(parents: Sequence[int | None]) -> dict[int | None, list[int]]:

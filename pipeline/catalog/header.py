@@ -69,7 +69,6 @@ class View:
     sheet: str | None
     headline: bool
     detail: bool
-    alternative: str | None
     position: int
     grain: tuple[str, ...]
     order: str
@@ -77,6 +76,7 @@ class View:
     materialized: bool
     body: str
     references: frozenset[str]
+    alternative: str | None = None
 
     @property
     def qualified(self) -> str:

@@ -13,7 +13,7 @@
 -- @column node id Node
 -- @column alignment_key name What it is paired by
 with
-placed as (
+placed as not materialized (
     select
         node.* exclude (step),
         scope.step,

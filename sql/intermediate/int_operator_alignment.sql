@@ -10,6 +10,8 @@
 -- @column alignment_order id Place of the pair, operators below those around them
 -- @column base_place id Place of the operator among the base's, NULL where it lacks it
 -- @column comparison_place id Place of the operator among the comparison's, NULL where it lacks it
+-- @column base_parent_place id Place of the base's operator in the pair around this one
+-- @column comparison_parent_place id Place of the comparison's operator in the pair around this one
 with
 base_tree as (
     select run_id, step, list(parent_place order by place) as parents, list(alignment_key order by place) as keys
@@ -50,5 +52,7 @@ select
     comparison_step,
     alignment_order,
     matched.base as base_place,
-    matched.comparison as comparison_place
+    matched.comparison as comparison_place,
+    matched.base_parent as base_parent_place,
+    matched.comparison_parent as comparison_parent_place
 from opened

@@ -21,14 +21,14 @@ pair as (
         alignment.*,
         base.event_index as base_index,
         comparison.event_index as comparison_index,
-        base.parent_place as base_parent_place,
-        comparison.parent_place as comparison_parent_place,
-        greatest(base_call.device_activity_count, comparison_call.device_activity_count)
-        > cast(getvariable('max_kernel_num') as bigint) as is_large,
-        coalesce(base_call.device_activity_count > base_call.self_activity_count, false)
-        or coalesce(comparison_call.device_activity_count > comparison_call.self_activity_count, false) as has_inside,
-        coalesce(base_call.self_activity_count > 0, false)
-        or coalesce(comparison_call.self_activity_count > 0, false) as has_own
+        greatest(base.device_activity_count, comparison.device_activity_count) > cast(getvariable('max_kernel_num') as bigint)
+            as is_large,
+        coalesce(base.device_activity_count > base.self_activity_count, false)
+        or coalesce(comparison.device_activity_count > comparison.self_activity_count, false) as has_inside,
+        coalesce(base.self_activity_count > 0, false)
+        or coalesce(comparison.self_activity_count > 0, false) as has_own,
+        greatest(base_parent.device_activity_count, comparison_parent.device_activity_count)
+        > cast(getvariable('max_kernel_num') as bigint) as is_parent_large
     from intermediate.int_operator_alignment as alignment
     left join intermediate.int_operator_sequence as base
         on
@@ -40,10 +40,16 @@ pair as (
             alignment.comparison_run_id = comparison.run_id
             and alignment.comparison_step is not distinct from comparison.step
             and alignment.comparison_place = comparison.place
-    left join intermediate.int_operator_call as base_call
-        on alignment.base_run_id = base_call.run_id and base.event_index = base_call.event_index
-    left join intermediate.int_operator_call as comparison_call
-        on alignment.comparison_run_id = comparison_call.run_id and comparison.event_index = comparison_call.event_index
+    left join intermediate.int_operator_sequence as base_parent
+        on
+            alignment.base_run_id = base_parent.run_id
+            and alignment.base_step is not distinct from base_parent.step
+            and alignment.base_parent_place = base_parent.place
+    left join intermediate.int_operator_sequence as comparison_parent
+        on
+            alignment.comparison_run_id = comparison_parent.run_id
+            and alignment.comparison_step is not distinct from comparison_parent.step
+            and alignment.comparison_parent_place = comparison_parent.place
 ),
 
 opened as (
@@ -52,32 +58,14 @@ opened as (
 )
 
 select
-    opened.base_run_id,
-    opened.base_step,
-    opened.comparison_run_id,
-    opened.comparison_step,
-    opened.alignment_order as row_order,
-    opened.base_index,
-    opened.comparison_index,
-    opened.is_opened,
-    (not opened.is_opened or opened.has_own)
-    and coalesce(
-        base_parent.is_opened,
-        comparison_parent.is_opened,
-        opened.base_parent_place is null and opened.comparison_parent_place is null
-    ) as is_shown
+    base_run_id,
+    base_step,
+    comparison_run_id,
+    comparison_step,
+    alignment_order as row_order,
+    base_index,
+    comparison_index,
+    is_opened,
+    (not is_opened or has_own)
+    and coalesce(is_parent_large, base_parent_place is null and comparison_parent_place is null) as is_shown
 from opened
-left join opened as base_parent
-    on
-        opened.base_run_id = base_parent.base_run_id
-        and opened.base_step is not distinct from base_parent.base_step
-        and opened.comparison_run_id = base_parent.comparison_run_id
-        and opened.comparison_step is not distinct from base_parent.comparison_step
-        and opened.base_parent_place = base_parent.base_place
-left join opened as comparison_parent
-    on
-        opened.base_run_id = comparison_parent.base_run_id
-        and opened.base_step is not distinct from comparison_parent.base_step
-        and opened.comparison_run_id = comparison_parent.comparison_run_id
-        and opened.comparison_step is not distinct from comparison_parent.comparison_step
-        and opened.comparison_parent_place = comparison_parent.comparison_place

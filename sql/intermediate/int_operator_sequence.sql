@@ -13,6 +13,8 @@
 -- @column parent_place id Place of the operator around it
 -- @column event_index id Place of the call in the file
 -- @column alignment_key name What it is paired by
+-- @column self_activity_count count Device activities that it launched itself
+-- @column device_activity_count count The same with those of operators inside
 with
 scoped as (
     select
@@ -34,7 +36,7 @@ scoped as (
         or (cast(getvariable('max_kernel_num') as bigint) is not null and operator.device_activity_count > 0)
 ),
 
-placed as (
+placed as not materialized (
     select
         *,
         dense_rank() over (partition by run_id, step order by own_step nulls first) as step_ordinal,
@@ -56,7 +58,9 @@ select
         case when placed.parent_operator_index is null then format('{}{}', placed.step_ordinal, placed.part) end,
         macros.mapped_name(placed.operator_name),
         case when cast(getvariable('use_input_shape') as boolean) then placed.input_shapes end
-    ) as alignment_key
+    ) as alignment_key,
+    placed.self_activity_count,
+    placed.device_activity_count
 from placed
 left join placed as parent
     on

@@ -22,7 +22,7 @@ module as (
     group by run_id, step, forward_name
 ),
 
-placed as (
+placed as not materialized (
     select
         *,
         row_number() over (partition by run_id, step order by forward_name = '', first_start_ns, forward_name) as place
