@@ -13,7 +13,7 @@ from tests import traces
 
 SHEETS = {
     "Summary", "OverallMetrics", "StepCompare", "MemoryPeakCompare", "OperatorCompareStatistic", "KernelCompare",
-    "CommunicationCompare", "MemoryCompareStatistic", "ApiCompare", "About",
+    "CommunicationCompare", "MemoryCompareStatistic", "ApiCompare", "OperatorCompare", "MemoryCompare", "About",
 }  # fmt: skip
 EVIL = [
     "=1+1",

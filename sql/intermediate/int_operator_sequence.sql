@@ -30,7 +30,7 @@ scoped as (
     inner join intermediate.int_operator_call as root
         on operator.run_id = root.run_id and operator.top_operator_index = root.event_index
     left join intermediate.int_module_call as call
-        on root.run_id = call.run_id and root.module_index = call.event_index
+        on operator.run_id = call.run_id and root.module_index = call.event_index
     where
         operator.parent_operator_index is null
         or (cast(getvariable('max_kernel_num') as bigint) is not null and operator.device_activity_count > 0)

@@ -77,7 +77,7 @@ pair as (
     from opened
 ),
 
-paired as (
+paired as not materialized (
     select
         pair.* exclude (base_place, comparison_place),
         base.module_name as base_name,
@@ -90,8 +90,8 @@ paired as (
             and pair.base_place = base_sequence.place
     left join marts.module as base
         on
-            base_sequence.run_id = base.run_id
-            and base_sequence.step is not distinct from base.step
+            pair.base_run_id = base.run_id
+            and pair.base_step is not distinct from base.step
             and base_sequence.forward_name = base.forward_name
             and pair.is_backward = base.is_backward
     left join marts.module_sequence as comparison_sequence
@@ -101,8 +101,8 @@ paired as (
             and pair.comparison_place = comparison_sequence.place
     left join marts.module as comparison
         on
-            comparison_sequence.run_id = comparison.run_id
-            and comparison_sequence.step is not distinct from comparison.step
+            pair.comparison_run_id = comparison.run_id
+            and pair.comparison_step is not distinct from comparison.step
             and comparison_sequence.forward_name = comparison.forward_name
             and pair.is_backward = comparison.is_backward
     where base.run_id is not null or comparison.run_id is not null

@@ -36,7 +36,7 @@
 -- @column diff_device_total_duration_ns duration_ns Device time with modules inside, comparison − base
 -- @column ratio_device_total_duration_ns ratio Device time with modules inside, comparison / base
 with
-node as (
+node as not materialized (
     select
         node.run_id,
         sequence.step,

@@ -10,7 +10,7 @@
 -- @column forward_name name Name of the module, without a mark of the backward pass
 -- @column alignment_key name What it is paired by: its class, mapped
 with
-module as (
+module as not materialized (
     select
         run_id,
         step,
