@@ -19,6 +19,7 @@ from pipeline.errors import TracemillError, UsageError
 from pipeline.extract.source import FORMS, Source, find_sources
 from pipeline.ingestion import Ingested, ingest_sources, problem_text
 from pipeline.load.warehouse import Warehouse
+from pipeline.matching import Matching
 from pipeline.render.html import write_html
 from pipeline.render.xlsx import write_xlsx
 from pipeline.result import SCOPE_KEYS, Comparison, ResultTable, Side
@@ -75,6 +76,8 @@ def compare(
     base_step: int | None = None,
     comparison_step: int | None = None,
     details: bool = True,
+    modules: bool = True,
+    matching: Matching | None = None,
     xlsx: bool = True,
     html: bool = True,
     strict: bool = False,
@@ -86,8 +89,9 @@ def compare(
     """Compare two runs, each a trace or profile folder (ingested first), a run id or a label in the warehouse.
 
     Returns the result tables as Arrow; with `output` it also writes a workbook and an HTML page into that folder.
-    `only` and `skip` choose views by name. `prefer` and `workers` as in `ingest`. `memory` limits DuckDB (`2GB`; half
-    of the machine without it). Raises UsageError for an unknown run, step or view.
+    `only` and `skip` choose views by name; without `modules` operators are shown also where both runs have modules, and
+    `matching` says what operators are paired by. `prefer` and `workers` as in `ingest`. `memory` limits DuckDB (`2GB`;
+    half of the machine without it). Raises UsageError for an unknown run, step or view.
     """
     house = Warehouse(warehouse_folder(warehouse), memory)
     views = _chosen(house.catalog, only, skip, details)
@@ -99,11 +103,13 @@ def compare(
     ingested = dict(zip(sources, (run.run_id for run in done), strict=True))
     run_ids = [ingested.get(side) or _known_run(house, os.fspath(side)) for side in (base, comparison)]
     with house.connect(sorted(set(run_ids))) as connection:
+        (matching or Matching()).apply(connection)
+        views = _alternative(connection, views, run_ids, modules)
         sides = [
             _side(connection, house, run, step) for run, step in zip(run_ids, (base_step, comparison_step), strict=True)
         ]
         tables = {view.name: ResultTable(view, _rows(connection, view, sides)) for view in views}
-    options = {"only": ", ".join(only), "skip": ", ".join(skip)}
+    options = {"only": ", ".join(only), "skip": ", ".join(skip)} | _told(matching)
     result = Comparison(
         sides[0],
         sides[1],
@@ -116,6 +122,12 @@ def compare(
     if output is None:
         return result
     return replace(result, files=tuple(_write(result, Path(output), xlsx, html)))
+
+
+def _told(matching: Matching | None) -> dict[str, str]:
+    """What differs from plain matching by name, for About."""
+    given = vars(matching) if matching else {}
+    return {name: str(value) for name, value in given.items() if value}
 
 
 def _write(result: Comparison, folder: Path, xlsx: bool, html: bool) -> Iterator[Path]:
@@ -142,6 +154,21 @@ def _chosen(catalog: Catalog, only: Sequence[str], skip: Sequence[str], details:
     return [
         view for view in by_name.values() if view in wanted and view not in left_out and (details or not view.detail)
     ]
+
+
+def _alternative(
+    connection: duckdb.DuckDBPyConnection, views: list[View], run_ids: Sequence[str], modules: bool
+) -> list[View]:
+    """The views without those of operators where both runs have modules, or the other way round.
+
+    A kind of which no view was chosen leaves the other as it is.
+    """
+    query = "select count(distinct run_id) from marts.module where run_id in ($base, $comparison) and module_level > 0"
+    ((found,),) = connection.execute(query, {"base": run_ids[0], "comparison": run_ids[1]}).fetchall()
+    shown = "modules" if modules and found == len(set(run_ids)) else "operators"
+    if not any(view.alternative == shown for view in views):
+        return views
+    return [view for view in views if view.alternative in (None, shown)]
 
 
 def _form(prefer: str) -> str:
@@ -280,6 +307,7 @@ def views() -> Catalog:
 __all__ = [
     "Comparison",
     "Ingested",
+    "Matching",
     "Progress",
     "ResultTable",
     "TracemillError",

@@ -19,13 +19,15 @@ from rich.progress import (
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 import pipeline
 from pipeline import api
 from pipeline.catalog.catalog import CATALOG_VERSION
 from pipeline.catalog.dictionary import describe_view
+from pipeline.dropin import translated
 from pipeline.errors import TracemillError
+from pipeline.matching import read_name_map
 from pipeline.render.console import print_comparison, print_rows
 from pipeline.render.tabular import WRITERS
 from pipeline.render.units import printable
@@ -78,7 +80,15 @@ PreferOption = Annotated[
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show a traceback on errors.")]
 
 
-@app.command()
+class _Compare(TyperCommand):
+    """`compare`, which takes the options of the field's tool as well."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse what `translated` makes of the arguments."""
+        return super().parse_args(ctx, translated(args))
+
+
+@app.command(cls=_Compare)
 def compare(
     base: Annotated[str, typer.Argument(metavar="BASE", help="Trace file, run id or label to compare with.")],
     comparison: Annotated[str, typer.Argument(metavar="COMPARISON", help="Trace file, run id or label to compare.")],
@@ -102,6 +112,18 @@ def compare(
     xlsx: Annotated[bool, typer.Option("--xlsx/--no-xlsx", help="Write the workbook.")] = True,
     html: Annotated[bool, typer.Option("--html/--no-html", help="Write the HTML page.")] = True,
     details: Annotated[bool, typer.Option("--details/--no-details", help="Include tables with a row per call.")] = True,
+    modules: Annotated[
+        bool, typer.Option("--modules/--disable-module", help="Show modules, where both runs have them, not operators.")
+    ] = True,
+    max_kernel_num: Annotated[
+        int | None, typer.Option("--max-kernel-num", metavar="N", help="Open operators with more kernels (N > 3).")
+    ] = None,
+    use_input_shape: Annotated[
+        bool, typer.Option("--use-input-shape", help="Pair operators by name and input shapes.")
+    ] = False,
+    op_name_map: Annotated[
+        str | None, typer.Option("--op-name-map", metavar="FILE|JSON", help="Names to take for others when pairing.")
+    ] = None,
     strict: StrictOption = False,
     prefer: PreferOption = Form.database,
     memory: MemoryOption = None,
@@ -120,6 +142,8 @@ def compare(
             base_step=base_step,
             comparison_step=comparison_step,
             details=details,
+            modules=modules,
+            matching=api.Matching(use_input_shape, read_name_map(op_name_map or "{}"), max_kernel_num),
             xlsx=xlsx,
             html=html,
             strict=strict,

@@ -21,6 +21,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from pipeline.align import install_alignment
 from pipeline.catalog.catalog import Catalog
 from pipeline.catalog.install import _seed_values
 from pipeline.schema import RAW_TABLES
@@ -137,6 +138,12 @@ def collective(
     }
     args = {key: value for key, value in known.items() if value is not None}
     return kernel(kernel_name, start, duration, stream, device, args=args, **columns)
+
+
+def python(name: str, start: int, duration: int, number: int, caller: int | None = None, **columns: Any) -> Row:
+    """A Python function with its number and its caller's; `nn.Module: Linear_0` is a call of a module."""
+    ids = {"python_id": number, "python_parent_id": caller}
+    return event("python_function", name, start, duration, **(ids | columns))
 
 
 def memory(size: int | None, at: int, address: int | None = 1, device: int = 0, **columns: Any) -> Row:
@@ -335,6 +342,7 @@ def catalog() -> Catalog:
 def _instance() -> duckdb.DuckDBPyConnection:
     """The DuckDB of this process, with the seeds."""
     connection = duckdb.connect(config={"threads": 1, "python_enable_replacements": "false"})
+    install_alignment(connection)
     for seed in catalog().seeds.values():
         connection.execute(f"create table {seed.name} as {_seed_values(seed)}")
     return connection

@@ -27,7 +27,7 @@ def test_figures_agree_with_independent_ones(trace, tmp_path):
     """Each trace in a warehouse of its own, so that the workers share them out."""
     name = trace.name.removesuffix(".json.gz")
     check = [sys.executable, str(SHARED / "oracle" / "check.py"), "--command", f"{sys.executable} -m pipeline.cli"]
-    command = [*check, "--only", name, "--keep", str(tmp_path / "house")]
+    command = [*check, "--modules", "--only", name, "--keep", str(tmp_path / "house")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert ", 0 failed" in done.stdout
@@ -107,3 +107,45 @@ def test_every_pair_compares_and_its_sheets_reopen(house, base, tmp_path):
     neighbour = runs[(runs.index(base_run) + 1) % len(runs)]
     result = pipeline.compare(base_run, neighbour, warehouse=house, output=tmp_path)
     assert_same_figures(result, next(path for path in result.files if path.suffix == ".xlsx"))
+
+
+def test_self_times_of_modules_sum_to_the_device_total(house):
+    found = rows(
+        house,
+        """
+        with total as (
+            select run_id, step, sum(duration_ns)::bigint as total_ns
+            from intermediate.int_device_activity
+            where quarantine_reason is null
+            group by grouping sets ((run_id), (run_id, step))
+            having grouping(step) = 1 or step is not null
+        ),
+        module as (
+            select run_id, step, sum(device_self_duration_ns)::bigint as total_ns from marts.module group by all
+        ),
+        operator as (
+            select run_id, step, sum(device_self_duration_ns)::bigint as total_ns
+            from marts.module_operator
+            group by all
+        )
+        select
+            total.run_id,
+            total.total_ns - module.total_ns as of_modules,
+            total.total_ns - operator.total_ns as of_operators
+        from total
+        join module on total.run_id = module.run_id and total.step is not distinct from module.step
+        join operator on total.run_id = operator.run_id and total.step is not distinct from operator.step
+        """,
+    )
+    assert len({row["run_id"] for row in found}) == 6
+    assert all(row["of_modules"] == row["of_operators"] == 0 for row in found)
+
+
+@pytest.mark.parametrize("model", ["bert-small", "qwen1.5-0.5b"])
+def test_all_modules_of_one_model_pair_on_two_vendors(house, model):
+    result = pipeline.compare(f"{model}.h100", f"{model}.mi300x", warehouse=house)
+    modules = result.tables["module_comparison"].rows.to_pylist()
+    assert len(modules) > 100
+    assert [row for row in modules if None in (row["base_module_name"], row["comparison_module_name"])] == []
+    totals = [row for row in modules if row["operator_name"] == "[ TOTAL ]"]
+    assert all(row["base_module_name"] == row["comparison_module_name"] for row in totals)

@@ -9,6 +9,7 @@
 -- @headline                            (where a comparison shows it first, whole)
 -- @position 10                         (where it stands among the comparisons)
 -- @detail                              (where it has a row per call, and can be left out)
+-- @alternative modules                 (modules or operators: the one kind is shown or the other)
 -- @grain column, column
 -- @order column desc, column
 -- @materialized                        (where the result is kept per run as Parquet)
@@ -39,8 +40,10 @@ COLUMN_TYPES: dict[str, tuple[str, ...]] = {
     "depth": ("INTEGER",),
     "bandwidth": ("DOUBLE",),
 }
+# Views of which one kind or the other is shown.
+ALTERNATIVES = ("modules", "operators")
 VIEW_LAYERS = ("staging", "intermediate", "marts")
-_TAGS = ("title", "sheet", "headline", "detail", "position", "grain", "order", "materialized", "column")
+_TAGS = ("title", "sheet", "headline", "detail", "alternative", "position", "grain", "order", "materialized", "column")
 _REFERENCE = re.compile(r"\b(raw|seeds|macros|staging|intermediate|marts)\.([a-z_][a-z0-9_]*)")
 _COMMENT_OR_STRING = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'", re.DOTALL)
 
@@ -73,6 +76,7 @@ class View:
     materialized: bool
     body: str
     references: frozenset[str]
+    alternative: str | None = None
 
     @property
     def qualified(self) -> str:
@@ -117,6 +121,7 @@ def parse_view(path: Path) -> View:
         sheet=single.get("sheet"),
         headline="headline" in single,
         detail="detail" in single,
+        alternative=single.get("alternative"),
         position=_position(path, single.get("position", "0")),
         grain=tuple(part.strip() for part in single["grain"].split(",")),
         order=single["order"],
@@ -125,6 +130,8 @@ def parse_view(path: Path) -> View:
         body=body,
         references=_references(body),
     )
+    if view.alternative not in (None, *ALTERNATIVES):
+        raise CatalogError(f"{path}: @alternative must be one of {', '.join(ALTERNATIVES)}")
     _check_columns(path, view)
     return view
 

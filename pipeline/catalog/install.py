@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from pipeline.align import install_alignment
 from pipeline.catalog.catalog import Catalog, Seed
 from pipeline.catalog.header import COLUMN_TYPES, View
 from pipeline.errors import CatalogError
@@ -31,6 +32,7 @@ def install(
     A materialised view reads its files. Where it has none, `compute` makes them, when all that the view reads is
     there; without `compute` it has no rows. Raises CatalogError where a header and what DuckDB returns do not agree.
     """
+    install_alignment(connection)
     for schema in ("raw", "seeds", "macros", "staging", "intermediate", "marts"):
         connection.execute(f"create schema {schema}")
     for table, fields in RAW_TABLES.items():

@@ -21,6 +21,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from pipeline.align import install_alignment
 from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
 from pipeline.catalog.header import View
 from pipeline.catalog.install import install, quoted
@@ -184,6 +185,7 @@ class Warehouse:
         connection = duckdb.connect(config=config)
         try:
             if run_ids is None:
+                install_alignment(connection)
                 connection.execute(f"attach {quoted(str(self.database))} as warehouse (read_only)")
                 connection.execute("use warehouse")
             else:

@@ -34,6 +34,8 @@ def print_comparison(result: Comparison, out: TextIO, top: int = 10) -> None:
     for note in result.notes:
         screen.print(Text(units.printable("note: " + note), style="yellow"), soft_wrap=True)
     for table in result.tables.values():
+        if table.view.detail:
+            continue  # a row per call is for the workbook and the page
         screen.print()
         if table.view.headline:
             _print_verdict(screen, table)
@@ -109,13 +111,18 @@ def _fitting(width: int, columns: list[Column], rows: list[dict[str, Any]]) -> t
 
 
 def _chosen(table: ResultTable, top: int) -> tuple[list[dict[str, Any]], str | None]:
-    """Rows to show: the largest regressions where the order is by a difference; else all, or the first of a detail."""
-    by_difference = table.view.order.split(" ")[0]
+    """Rows to show: the largest regressions where the order is by a difference, or of a model's parts; else all, or the
+    first of a detail.
+    """
+    by_difference, rows = table.view.order.split(" ")[0], table.rows
+    if by_difference == "row_order":
+        by_difference = next(measure.diff.name for measure in units.measures(table.view) if measure.diff)
+        rows = rows.sort_by([(by_difference, "descending"), ("row_order", "ascending")])
     if not by_difference.startswith("diff_"):
-        if table.view.detail and table.rows.num_rows > top:
-            return table.rows.slice(0, top).to_pylist(), f"first {top} of {table.rows.num_rows:,} rows"
-        return table.rows.to_pylist(), None
-    worse = [row for row in table.rows.slice(0, top).to_pylist() if (row[by_difference] or 0) > 0]
+        if table.view.detail and rows.num_rows > top:
+            return rows.slice(0, top).to_pylist(), f"first {top} of {rows.num_rows:,} rows"
+        return rows.to_pylist(), None
+    worse = [row for row in rows.slice(0, top).to_pylist() if (row[by_difference] or 0) > 0]
     return worse, f"top regressions, {len(worse)} of {table.rows.num_rows:,} rows" if worse else None
 
 

@@ -15,6 +15,7 @@
 -- @column launch_index id Runtime call that launched it
 -- @column launch_name name Name of that call
 -- @column launch_start_ns timestamp_ns Start of that call
+-- @column operator_index id Innermost operator around the launch, its place in the file
 -- @column operator_name name Innermost operator around the launch
 -- @column top_operator_name name Outermost operator around the launch, else why there is none, in parentheses
 -- @column input_shapes text Shapes of the innermost operator's inputs, JSON
@@ -96,6 +97,7 @@ select
     linked.launch.event_index as launch_index,
     linked.launch.call_name as launch_name,
     linked.launch.start_ns as launch_start_ns,
+    linked.operator_index,
     operator.call_name as operator_name,
     case
         when top_operator.call_name is not null then top_operator.call_name

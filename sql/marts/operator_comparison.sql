@@ -5,6 +5,7 @@
 -- @title Operators
 -- @sheet OperatorCompareStatistic
 -- @position 40
+-- @alternative operators
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, operator_name
 -- @order diff_device_duration_ns desc, operator_name
 -- @column base_run_id id Run compared with

@@ -59,7 +59,7 @@ def busy(rank, *, slower=0, cut=False):
             step(number, at, 9_000),
             gpu_step(number, at + 500, 9_000),
             annotation("forward", at + 10, 3_000),
-            op("aten::linear", at + 20, 1_000, input_shapes="[[8]]", sequence_number=number),
+            op("aten::linear", at + 20, 1_000, input_shapes="[[8]]", input_types='["float"]', sequence_number=number),
             op("aten::mm", at + 30, 900, input_shapes="[[8, 8]]", external_id=number),
             launch("cudaLaunchKernel", at + 40, 5, correlation=at + 1),
             launch("cudaLaunchKernel", at + 50, 5, correlation=at + 2),

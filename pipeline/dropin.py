@@ -1,0 +1,70 @@
+"""The options of the field's comparison tool, translated into ours, so that a script changes one word.
+
+docs/drop-in.md has the same table for people; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Sequence
+
+# What an option becomes. Options with a value of their own are in VALUES; every other name is the same with dashes.
+FLAGS: dict[str, tuple[str, ...]] = {
+    "--enable-profiling-compare": ("--only", "headline", "--only", "overall", "--only", "step"),
+    "--enable-operator-compare": (
+        *("--only", "operator", "--only", "operator_detail"),
+        *("--only", "module", "--only", "module_detail"),
+    ),
+    "--enable-communication-compare": ("--only", "communication"),
+    "--enable-memory-compare": ("--only", "memory", "--only", "memory_peak", "--only", "memory_detail"),
+    "--enable-kernel-compare": ("--only", "kernel"),
+    "--enable-api-compare": ("--only", "host_call"),
+    "--disable-details": ("--no-details",),
+    "--use-kernel-type": (),  # kernels of a trace with types are shown with them anyway
+    "--force": (),  # there are no checks of size, owner or permissions to skip
+}
+VALUES = {"--output-path": "--output"}
+# Options whose value is taken and not needed: launches are found by correlation ids, not by flows of some category.
+NOT_NEEDED = ("--gpu-flow-cat",)
+TARGET = ("-d", "--profiling-path")
+BASE = ("-bp", "--benchmark-profiling-path")
+
+
+def translated(arguments: Sequence[str]) -> list[str]:
+    """The arguments of `compare` in our spelling; those that are in it already stay as they are."""
+    done: list[str] = []
+    paths: dict[str, str] = {}
+    waiting = [part for argument in arguments for part in _split(argument)]
+    while waiting:
+        name = waiting.pop(0)
+        if name in TARGET or name in BASE:
+            if not waiting:
+                return list(arguments)  # the parser says what is missing
+            paths["target" if name in TARGET else "base"] = waiting.pop(0)
+        elif name in FLAGS:
+            done += FLAGS[name]
+        elif name in NOT_NEEDED and waiting:
+            waiting.pop(0)
+        elif name == "--op-name-map" and waiting:
+            done += [name, _json(waiting.pop(0))]
+        else:
+            done.append(VALUES.get(name, name))
+    return [*(paths[side] for side in ("base", "target") if side in paths), *done]
+
+
+def _split(argument: str) -> list[str]:
+    """An option with dashes, and the value after `=` apart."""
+    if not argument.startswith("--"):
+        return [argument]
+    name, separator, value = argument.partition("=")
+    return [name.replace("_", "-"), *([value] if separator else [])]
+
+
+def _json(text: str) -> str:
+    """A map of names as Python prints it, in JSON; any other text as it is."""
+    try:
+        found = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+    return json.dumps(found) if isinstance(found, dict) else text

@@ -1,0 +1,58 @@
+-- Backward operators of modules: one row per operator whose forward operator was in a module.
+--
+-- @title Backward operators of modules
+-- @grain run_id, event_index
+-- @order run_id, event_index
+-- @column run_id id Run
+-- @column event_index id Place of the backward operator in the file
+-- @column module_index id Module call that the forward operator was in
+-- @column outer_module_index id The same, of the innermost such operator around it
+-- @column pid id Process
+-- @column tid id Thread
+-- @column start_ns timestamp_ns Start
+-- @column end_ns timestamp_ns End
+with recursive
+linked as materialized (
+    select operator.run_id, operator.event_index, operator.parent_index, forward.module_index
+    from intermediate.int_backward_link as link
+    asof inner join intermediate.int_module_forward as forward
+        on
+            link.run_id = forward.run_id
+            and link.forward_pid = forward.pid
+            and link.forward_tid = forward.tid
+            and link.forward_start_ns >= forward.start_ns
+    inner join intermediate.int_host_call as operator
+        on link.run_id = operator.run_id and link.event_index = operator.event_index
+    where forward.module_index is not null
+),
+
+enclosed as (
+    select run_id, event_index, module_index, parent_index as cursor_index, null::bigint as outer_module_index
+    from linked
+    union all
+    select
+        enclosed.run_id,
+        enclosed.event_index,
+        enclosed.module_index,
+        case when around.module_index is null then call.parent_index end as cursor_index,
+        around.module_index as outer_module_index
+    from enclosed
+    inner join intermediate.int_host_call as call
+        on enclosed.run_id = call.run_id and enclosed.cursor_index = call.event_index
+    left join linked as around
+        on enclosed.run_id = around.run_id and enclosed.cursor_index = around.event_index
+)
+
+select
+    call.run_id,
+    call.event_index,
+    enclosed.module_index,
+    enclosed.outer_module_index,
+    call.pid,
+    call.tid,
+    call.start_ns,
+    call.end_ns
+from enclosed
+inner join intermediate.int_host_call as call
+    on enclosed.run_id = call.run_id and enclosed.event_index = call.event_index
+where enclosed.cursor_index is null

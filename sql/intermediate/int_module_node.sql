@@ -1,0 +1,121 @@
+-- Module calls and the operators in them, as a tree: one row per module call and pass, and one row per operator in it that launched device work.
+--
+-- The forward and the backward pass of a call are two nodes; the backward pass has one where it launched something. Device time
+-- without an operator has one node per call and name. What is outside any module stands at the root.
+--
+-- @title Tree of module calls
+-- @grain run_id, node
+-- @order run_id, node
+-- @materialized
+-- @column run_id id Run
+-- @column node id Number of the node
+-- @column module_index id Module call; NULL outside any module
+-- @column is_backward flag Is it part of the backward pass of that call?
+-- @column is_operator flag Is it an operator in the call, not the call itself?
+-- @column parent_module_index id Module call that the node is in
+-- @column step id Step
+-- @column start_ns timestamp_ns Start of the call, of the first launch for an operator
+-- @column operator_index id Operator call, its place in the file
+-- @column operator_name name Operator, `[ TOTAL ]` for the call itself
+-- @column kernels text Kernels and copies of an operator: name and nanoseconds, a line each
+-- @column device_activity_count count Device activities launched, without those of modules inside
+-- @column device_self_duration_ns duration_ns Sum of their durations
+-- @column device_total_duration_ns duration_ns The same with those of modules inside
+with recursive
+operator as materialized (
+    select
+        run_id,
+        module_index,
+        is_backward,
+        operator_index,
+        operator_name,
+        step,
+        min(launch_start_ns) as start_ns,
+        string_agg(format('{}: {} ns', kernel_name, duration_ns), chr(10) order by launch_start_ns, event_index) as kernels,
+        count(*) as device_activity_count,
+        sum(duration_ns)::bigint as duration_ns
+    from intermediate.int_module_operator
+    group by run_id, module_index, is_backward, operator_index, operator_name, step
+),
+
+climbing as (
+    select
+        run_id,
+        module_index,
+        is_backward,
+        sum(device_activity_count)::bigint as device_activity_count,
+        sum(duration_ns)::bigint as self_ns,
+        sum(duration_ns)::bigint as inside_ns
+    from operator
+    where module_index is not null
+    group by run_id, module_index, is_backward
+    union all
+    select climbing.run_id, call.parent_module_index, climbing.is_backward, 0, 0, climbing.inside_ns
+    from climbing
+    inner join intermediate.int_module_call as call
+        on climbing.run_id = call.run_id and climbing.module_index = call.event_index
+    where call.parent_module_index is not null
+),
+
+timed as (
+    select
+        run_id,
+        module_index,
+        is_backward,
+        sum(device_activity_count)::bigint as device_activity_count,
+        sum(self_ns)::bigint as self_ns,
+        sum(inside_ns)::bigint as inside_ns
+    from (
+        select * from climbing
+        union all
+        select run_id, event_index, false, 0, 0, 0 from intermediate.int_module_call
+    )
+    group by run_id, module_index, is_backward
+),
+
+node as (
+    select
+        timed.run_id,
+        timed.module_index,
+        timed.is_backward,
+        false as is_operator,
+        call.parent_module_index,
+        call.step,
+        call.start_ns,
+        null::bigint as operator_index,
+        '[ TOTAL ]' as operator_name,
+        null::varchar as kernels,
+        timed.device_activity_count,
+        timed.self_ns as device_self_duration_ns,
+        timed.inside_ns as device_total_duration_ns
+    from timed
+    inner join intermediate.int_module_call as call
+        on timed.run_id = call.run_id and timed.module_index = call.event_index
+    union all
+    select
+        run_id,
+        module_index,
+        is_backward,
+        true as is_operator,
+        module_index as parent_module_index,
+        step,
+        start_ns,
+        operator_index,
+        operator_name,
+        kernels,
+        device_activity_count,
+        duration_ns as device_self_duration_ns,
+        duration_ns as device_total_duration_ns
+    from operator
+    semi join intermediate.int_module_call as any_call
+        on operator.run_id = any_call.run_id
+)
+
+select
+    node.run_id,
+    row_number() over (
+        partition by node.run_id
+        order by node.is_backward, node.start_ns, node.module_index, node.is_operator, node.operator_index, node.operator_name, node.step
+    ) as node,
+    node.* exclude (run_id)
+from node

@@ -1,0 +1,132 @@
+-- Operator calls with their module and what they launched: one row per operator call.
+--
+-- The module is the one that the thread is in at the start. The outermost operators of a module call are those that no other
+-- operator of the same call is around. Device time counts for the operator that launched it and for all around that.
+--
+-- @title Operator calls
+-- @grain run_id, event_index
+-- @order run_id, event_index
+-- @materialized
+-- @column run_id id Run
+-- @column event_index id Place of the call in the file
+-- @column operator_name name Name
+-- @column parent_operator_index id Innermost operator around it
+-- @column outermost_index id Outermost operator of the same module call around it: itself, for an outermost one
+-- @column module_index id Module call that it is in
+-- @column is_module_backward flag Is it part of the backward pass of that call?
+-- @column is_backward flag Is it an operator of the backward pass, by its name or its forward thread?
+-- @column step id Step that it started in
+-- @column start_ns timestamp_ns Start
+-- @column input_shapes text Shapes of the inputs, JSON
+-- @column top_operator_index id Outermost operator around it: itself, for an outermost one
+-- @column self_activity_count count Device activities launched by itself, not by operators inside
+-- @column self_device_duration_ns duration_ns Sum of their durations
+-- @column device_activity_count count Device activities launched
+-- @column device_duration_ns duration_ns Sum of their durations
+with recursive
+operator as materialized (
+    select
+        call.run_id,
+        call.event_index,
+        call.call_name as operator_name,
+        parent.operator_index as parent_operator_index,
+        segment.module_index,
+        coalesce(segment.is_backward, false) as is_module_backward,
+        call.call_name ilike '%backward%'
+        or call.call_name ilike 'autograd::engine::%'
+        or call.call_name ilike '%torch::autograd::%'
+        or coalesce(call.forward_thread > 0, false) as is_backward,
+        call.step,
+        call.pid,
+        call.tid,
+        call.start_ns,
+        call.input_shapes,
+        call.top_operator_index
+    from intermediate.int_host_call as call
+    left join intermediate.int_host_call as parent
+        on call.run_id = parent.run_id and call.parent_index = parent.event_index
+    asof left join intermediate.int_module_segment as segment
+        on
+            call.run_id = segment.run_id
+            and call.pid = segment.pid
+            and call.tid = segment.tid
+            and call.start_ns >= segment.start_ns
+    where call.call_kind = 'operator'
+),
+
+outermost as (
+    select operator.*
+    from operator
+    left join operator as parent
+        on operator.run_id = parent.run_id and operator.parent_operator_index = parent.event_index
+    where
+        parent.event_index is null
+        or operator.module_index is distinct from parent.module_index
+        or operator.is_module_backward <> parent.is_module_backward
+),
+
+launched as (
+    select
+        launch.run_id,
+        launch.operator_index as event_index,
+        true as is_self,
+        count(*) as device_activity_count,
+        sum(activity.duration_ns)::bigint as device_duration_ns
+    from intermediate.int_activity_launch as launch
+    inner join intermediate.int_device_activity as activity
+        on launch.run_id = activity.run_id and launch.event_index = activity.event_index
+    where launch.operator_index is not null and activity.quarantine_reason is null
+    group by launch.run_id, launch.operator_index
+    union all
+    select
+        launched.run_id,
+        operator.parent_operator_index,
+        false as is_self,
+        launched.device_activity_count,
+        launched.device_duration_ns
+    from launched
+    inner join operator
+        on launched.run_id = operator.run_id and launched.event_index = operator.event_index
+    where operator.parent_operator_index is not null
+),
+
+device as (
+    select
+        run_id,
+        event_index,
+        sum(device_activity_count) filter (where is_self)::bigint as self_activity_count,
+        sum(device_duration_ns) filter (where is_self)::bigint as self_device_duration_ns,
+        sum(device_activity_count)::bigint as device_activity_count,
+        sum(device_duration_ns)::bigint as device_duration_ns
+    from launched
+    group by run_id, event_index
+)
+
+select
+    operator.run_id,
+    operator.event_index,
+    operator.operator_name,
+    operator.parent_operator_index,
+    outermost.event_index as outermost_index,
+    operator.module_index,
+    operator.is_module_backward,
+    operator.is_backward,
+    operator.step,
+    operator.start_ns,
+    operator.input_shapes,
+    operator.top_operator_index,
+    coalesce(device.self_activity_count, 0) as self_activity_count,
+    coalesce(device.self_device_duration_ns, 0) as self_device_duration_ns,
+    coalesce(device.device_activity_count, 0) as device_activity_count,
+    coalesce(device.device_duration_ns, 0) as device_duration_ns
+from operator
+asof left join outermost
+    on
+        operator.run_id = outermost.run_id
+        and operator.pid = outermost.pid
+        and operator.tid = outermost.tid
+        and coalesce(operator.module_index, -1) = coalesce(outermost.module_index, -1)
+        and operator.is_module_backward = outermost.is_module_backward
+        and operator.start_ns >= outermost.start_ns
+left join device
+    on operator.run_id = device.run_id and operator.event_index = device.event_index

@@ -1,0 +1,26 @@
+-- Device memory that outermost operators allocated: one row per outermost operator call that allocated.
+--
+-- @title Memory of operator calls
+-- @grain run_id, event_index
+-- @order run_id, event_index
+-- @materialized
+-- @column run_id id Run
+-- @column event_index id Place of the outermost operator call in the file
+-- @column allocations text Innermost operator, bytes and nanoseconds until the free of each allocation, a line each
+-- @column allocation_count count Allocations
+-- @column allocated_bytes bytes Sum of their sizes
+select
+    allocation.run_id,
+    tree.top_operator_index as event_index,
+    string_agg(
+        format('{}, {} bytes, {}', allocation.operator_name, allocation.bytes, coalesce(allocation.held_ns || ' ns', 'not freed')),
+        chr(10)
+        order by allocation.time_ns, allocation.event_index
+    ) as allocations,
+    count(*) as allocation_count,
+    sum(allocation.bytes)::bigint as allocated_bytes
+from intermediate.int_allocation as allocation
+inner join intermediate.int_call_tree as tree
+    on allocation.run_id = tree.run_id and allocation.event_index = tree.event_index
+where allocation.bytes > 0 and tree.top_operator_index is not null
+group by allocation.run_id, tree.top_operator_index

@@ -1,0 +1,88 @@
+-- Memory that operator calls of two runs allocated, paired one by one: one row per pair of scopes and pair of calls of which one allocated.
+--
+-- Calls are paired as in `marts.operator_detail_comparison`, outermost operators only. An allocation counts for the outermost
+-- operator open on its thread. A missing side counts as nothing in a difference.
+--
+-- @title Memory, call by call
+-- @sheet MemoryCompare
+-- @position 72
+-- @detail
+-- @grain base_run_id, base_step, comparison_run_id, comparison_step, row_order
+-- @order row_order
+-- @column base_run_id id Run compared with
+-- @column base_step id Its step; NULL for the whole run
+-- @column comparison_run_id id Run compared
+-- @column comparison_step id Its step; NULL for the whole run
+-- @column row_order id Place of the row
+-- @column base_operator_name name Operator, base
+-- @column base_input_shapes text Shapes of its inputs, base
+-- @column base_input_types text Types of its inputs, base
+-- @column base_allocations text Allocations: operator, bytes, nanoseconds until the free, base
+-- @column base_allocated_bytes bytes Sum of their sizes, base
+-- @column comparison_operator_name name Operator, comparison
+-- @column comparison_input_shapes text Shapes of its inputs, comparison
+-- @column comparison_input_types text Types of its inputs, comparison
+-- @column comparison_allocations text Allocations: operator, bytes, nanoseconds until the free, comparison
+-- @column comparison_allocated_bytes bytes Sum of their sizes, comparison
+-- @column diff_allocated_bytes bytes Allocated, comparison − base
+-- @column ratio_allocated_bytes ratio Allocated, comparison / base
+with
+entry as (
+    select
+        pair.*,
+        base.operator_name as base_operator_name,
+        base.input_shapes as base_input_shapes,
+        base_input.input_types as base_input_types,
+        base_memory.allocations as base_allocations,
+        case
+            when base.run_id is not null and base_size.memory_event_count > 0 then coalesce(base_memory.allocated_bytes, 0)
+        end as base_allocated_bytes,
+        base.run_id as base_id,
+        comparison.operator_name as comparison_operator_name,
+        comparison.input_shapes as comparison_input_shapes,
+        comparison_input.input_types as comparison_input_types,
+        comparison_memory.allocations as comparison_allocations,
+        case
+            when comparison.run_id is not null and comparison_size.memory_event_count > 0 then coalesce(comparison_memory.allocated_bytes, 0)
+        end as comparison_allocated_bytes,
+        comparison.run_id as comparison_id
+    from intermediate.int_operator_pair as pair
+    left join intermediate.int_operator_call as base
+        on pair.base_run_id = base.run_id and pair.base_index = base.event_index
+    left join staging.stg_operator_input as base_input
+        on pair.base_run_id = base_input.run_id and pair.base_index = base_input.event_index
+    left join intermediate.int_operator_memory as base_memory
+        on pair.base_run_id = base_memory.run_id and pair.base_index = base_memory.event_index
+    left join intermediate.int_run_size as base_size on pair.base_run_id = base_size.run_id
+    left join intermediate.int_operator_call as comparison
+        on pair.comparison_run_id = comparison.run_id and pair.comparison_index = comparison.event_index
+    left join staging.stg_operator_input as comparison_input
+        on pair.comparison_run_id = comparison_input.run_id and pair.comparison_index = comparison_input.event_index
+    left join intermediate.int_operator_memory as comparison_memory
+        on pair.comparison_run_id = comparison_memory.run_id and pair.comparison_index = comparison_memory.event_index
+    left join intermediate.int_run_size as comparison_size on pair.comparison_run_id = comparison_size.run_id
+    where
+        (base_memory.run_id is not null or comparison_memory.run_id is not null)
+        and (base.run_id is null or base.parent_operator_index is null)
+        and (comparison.run_id is null or comparison.parent_operator_index is null)
+)
+
+select
+    base_run_id,
+    base_step,
+    comparison_run_id,
+    comparison_step,
+    row_order,
+    base_operator_name,
+    base_input_shapes,
+    base_input_types,
+    base_allocations,
+    base_allocated_bytes,
+    comparison_operator_name,
+    comparison_input_shapes,
+    comparison_input_types,
+    comparison_allocations,
+    comparison_allocated_bytes,
+    macros.or_nothing(comparison_id, comparison_allocated_bytes) - macros.or_nothing(base_id, base_allocated_bytes) as diff_allocated_bytes,
+    macros.ratio(base_allocated_bytes, comparison_allocated_bytes) as ratio_allocated_bytes
+from entry

@@ -1,0 +1,172 @@
+-- nn.Modules and the device time that they launched: one row per run, step and module.
+--
+-- A module's name joins the names of the modules around it: /Net_0/Linear_3; its backward pass is a row of its own, named
+-- `[ BACKWARD ]/Net_0/Linear_3`. What lies inside a call of the optimizer has that call's name, and what is outside any module
+-- the empty name, so that self times sum to the device total. A module that runs again during the backward pass
+-- (activation checkpointing) is a module there as in the forward pass. A run without calls of modules has no rows.
+--
+-- @title Modules
+-- @grain run_id, step, module_name
+-- @order run_id, step, device_total_duration_ns desc, module_name
+-- @materialized
+-- @column run_id id Run
+-- @column step id Step; NULL for the whole run
+-- @column module_name name Name with those of the modules around it
+-- @column parent_name name Name of the module around it
+-- @column module_class name Class
+-- @column module_level depth Modules around it, itself counted; 0 outside any module
+-- @column is_backward flag Is it the backward pass?
+-- @column forward_name name Name of the module whose pass it is, without the mark
+-- @column first_start_ns timestamp_ns Start of its first call in the run, of the forward pass for the backward pass
+-- @column call_stack text Python functions around that call, outermost first, a line each
+-- @column call_count count Calls on the host; NULL for the backward pass, which is no call
+-- @column host_duration_ns duration_ns Sum of their durations
+-- @column device_activity_count count Device activities launched, without those of modules inside; NULL where the run has none at all
+-- @column device_self_duration_ns duration_ns Sum of their durations
+-- @column device_total_duration_ns duration_ns The same with those of modules inside
+with recursive
+path as (
+    select
+        run_id,
+        module_path,
+        parent_path,
+        any_value(module_class) as module_class,
+        any_value(module_level) as module_level,
+        bool_or(is_optimizer) as is_optimizer,
+        min(start_ns) as first_start_ns,
+        min_by(event_index, start_ns) as first_index
+    from intermediate.int_module_call
+    group by run_id, module_path, parent_path
+),
+
+host as (
+    select
+        run_id,
+        step,
+        module_path,
+        count(*) as call_count,
+        sum(end_ns - start_ns)::bigint as host_duration_ns
+    from intermediate.int_module_call
+    group by grouping sets ((run_id, module_path), (run_id, step, module_path))
+    having grouping(step) = 1 or step is not null
+),
+
+self as (
+    select
+        activity.run_id,
+        activity.step,
+        coalesce(call.module_path, '') as module_path,
+        coalesce(module.is_backward, false) as is_backward,
+        count(*) as device_activity_count,
+        sum(activity.duration_ns)::bigint as device_self_duration_ns
+    from intermediate.int_device_activity as activity
+    left join intermediate.int_activity_module as module
+        on activity.run_id = module.run_id and activity.event_index = module.event_index
+    left join intermediate.int_module_call as call
+        on module.run_id = call.run_id and module.module_index = call.event_index
+    where activity.quarantine_reason is null
+    group by grouping sets (
+        (activity.run_id, call.module_path, module.is_backward),
+        (activity.run_id, activity.step, call.module_path, module.is_backward)
+    )
+    having grouping(activity.step) = 1 or activity.step is not null
+),
+
+climbing as (
+    select
+        run_id,
+        step,
+        module_path,
+        is_backward,
+        device_activity_count,
+        device_self_duration_ns,
+        device_self_duration_ns as inside_ns
+    from self
+    union all
+    select
+        climbing.run_id,
+        climbing.step,
+        path.parent_path,
+        climbing.is_backward,
+        0 as device_activity_count,
+        0 as device_self_duration_ns,
+        climbing.inside_ns
+    from climbing
+    inner join path
+        on climbing.run_id = path.run_id and climbing.module_path = path.module_path and path.parent_path is not null
+),
+
+caller as (
+    select path.run_id, path.first_index, function.python_parent_id, function.function_name as frame, 0 as distance
+    from path
+    inner join staging.stg_python_function as function
+        on path.run_id = function.run_id and path.first_index = function.event_index
+    union all
+    select caller.run_id, caller.first_index, function.python_parent_id, function.function_name, caller.distance + 1
+    from caller
+    inner join staging.stg_python_function as function
+        on caller.run_id = function.run_id and caller.python_parent_id = function.python_id
+    where caller.distance < 200
+),
+
+stack as (
+    select run_id, first_index, string_agg(frame, chr(10) order by distance desc) as call_stack
+    from caller
+    group by run_id, first_index
+),
+
+device as (
+    select
+        run_id,
+        step,
+        module_path,
+        is_backward,
+        sum(device_activity_count)::bigint as device_activity_count,
+        sum(device_self_duration_ns)::bigint as device_self_duration_ns,
+        sum(inside_ns)::bigint as device_total_duration_ns
+    from climbing
+    group by run_id, step, module_path, is_backward
+),
+
+name as (
+    select run_id, step, module_path, is_backward from device
+    union
+    select run_id, step, module_path, false as is_backward from host
+)
+
+select
+    name.run_id,
+    name.step,
+    case when name.is_backward then '[ BACKWARD ]' else '' end || name.module_path as module_name,
+    case when name.is_backward and path.parent_path is not null then '[ BACKWARD ]' else '' end || path.parent_path as parent_name,
+    path.module_class,
+    coalesce(path.module_level, 0)::integer as module_level,
+    name.is_backward,
+    name.module_path as forward_name,
+    path.first_start_ns,
+    stack.call_stack,
+    case when not name.is_backward and path.module_path is not null then coalesce(host.call_count, 0) end as call_count,
+    case when not name.is_backward and path.module_path is not null then coalesce(host.host_duration_ns, 0) end as host_duration_ns,
+    case when size.device_activity_count > 0 then coalesce(device.device_activity_count, 0) end as device_activity_count,
+    case when size.device_activity_count > 0 then coalesce(device.device_self_duration_ns, 0) end as device_self_duration_ns,
+    case when size.device_activity_count > 0 then coalesce(device.device_total_duration_ns, 0) end as device_total_duration_ns
+from name
+semi join path
+    on name.run_id = path.run_id
+left join path
+    on name.run_id = path.run_id and name.module_path = path.module_path
+left join stack
+    on path.run_id = stack.run_id and path.first_index = stack.first_index
+left join intermediate.int_run_size as size on name.run_id = size.run_id
+left join host
+    on
+        name.run_id = host.run_id
+        and name.step is not distinct from host.step
+        and name.module_path = host.module_path
+        and not name.is_backward
+left join device
+    on
+        name.run_id = device.run_id
+        and name.step is not distinct from device.step
+        and name.module_path = device.module_path
+        and name.is_backward = device.is_backward

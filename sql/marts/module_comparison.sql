@@ -1,0 +1,171 @@
+-- Modules of two runs side by side, in the order of the model: one row per pair of scopes, module and operator; `[ TOTAL ]` is the module itself.
+--
+-- Modules are paired from the outermost down: within two that are paired, those inside by the longest common subsequence of
+-- their classes in the order of their first calls, so that a layer that one side lacks moves no other. The variable
+-- `op_name_map` maps classes and operators of both sides. The backward pass pairs as the forward pass does. Within two
+-- modules operators are paired by name. A missing side counts as nothing in a difference.
+--
+-- @title Modules
+-- @sheet ModuleCompareStatistic
+-- @position 45
+-- @alternative modules
+-- @grain base_run_id, base_step, comparison_run_id, comparison_step, row_order
+-- @order row_order
+-- @column base_run_id id Run compared with
+-- @column base_step id Its step; NULL for the whole run
+-- @column comparison_run_id id Run compared
+-- @column comparison_step id Its step; NULL for the whole run
+-- @column row_order id Place of the row
+-- @column module_class name Class, of the base where it has the module
+-- @column module_level depth Modules around it, itself counted; 0 outside any module
+-- @column module_name name Name with those of the modules around it, of the base where it has the module
+-- @column operator_name name Outermost operator of the module, `[ TOTAL ]` for the module itself
+-- @column base_module_name name Name, base
+-- @column base_kernels text Kernels of the operator: how often, name, nanoseconds, base
+-- @column base_device_self_duration_ns duration_ns Device time without modules inside, base
+-- @column base_device_activity_count count Device activities, base
+-- @column base_device_total_duration_ns duration_ns Device time with modules inside, base
+-- @column base_call_stack text Python functions around the module's first call, base
+-- @column comparison_module_name name Name, comparison
+-- @column comparison_kernels text Kernels of the operator: how often, name, nanoseconds, comparison
+-- @column comparison_device_self_duration_ns duration_ns Device time without modules inside, comparison
+-- @column comparison_device_activity_count count Device activities, comparison
+-- @column comparison_device_total_duration_ns duration_ns Device time with modules inside, comparison
+-- @column comparison_call_stack text Python functions around the module's first call, comparison
+-- @column diff_device_self_duration_ns duration_ns Device time without modules inside, comparison − base
+-- @column diff_device_total_duration_ns duration_ns Device time with modules inside, comparison − base
+-- @column ratio_device_total_duration_ns ratio Device time with modules inside, comparison / base
+with
+base_tree as (
+    select run_id, step, list(parent_place order by place) as parents, list(alignment_key order by place) as keys
+    from marts.module_sequence
+    group by run_id, step
+),
+
+comparison_tree as (
+    select run_id, step, list(parent_place order by place) as parents, list(alignment_key order by place) as keys
+    from marts.module_sequence
+    group by run_id, step
+),
+
+aligned as (
+    select
+        pair.*,
+        align_trees(
+            coalesce(base.parents, []), coalesce(base.keys, []),
+            coalesce(comparison.parents, []), coalesce(comparison.keys, [])
+        ) as matched
+    from intermediate.int_scope_pair as pair
+    left join base_tree as base
+        on pair.base_run_id = base.run_id and pair.base_step is not distinct from base.step
+    left join comparison_tree as comparison
+        on pair.comparison_run_id = comparison.run_id and pair.comparison_step is not distinct from comparison.step
+    where base.run_id is not null or comparison.run_id is not null
+),
+
+opened as (
+    select * exclude (matched), unnest(matched) as matched, unnest(range(1, len(matched) + 1)) as alignment_order
+    from aligned
+),
+
+pair as (
+    select
+        * exclude (matched),
+        matched.base as base_place,
+        matched.comparison as comparison_place,
+        unnest([false, true]) as is_backward
+    from opened
+),
+
+paired as not materialized (
+    select
+        pair.* exclude (base_place, comparison_place),
+        base.module_name as base_name,
+        comparison.module_name as comparison_name
+    from pair
+    left join marts.module_sequence as base_sequence
+        on
+            pair.base_run_id = base_sequence.run_id
+            and pair.base_step is not distinct from base_sequence.step
+            and pair.base_place = base_sequence.place
+    left join marts.module as base
+        on
+            pair.base_run_id = base.run_id
+            and pair.base_step is not distinct from base.step
+            and base_sequence.forward_name = base.forward_name
+            and pair.is_backward = base.is_backward
+    left join marts.module_sequence as comparison_sequence
+        on
+            pair.comparison_run_id = comparison_sequence.run_id
+            and pair.comparison_step is not distinct from comparison_sequence.step
+            and pair.comparison_place = comparison_sequence.place
+    left join marts.module as comparison
+        on
+            pair.comparison_run_id = comparison.run_id
+            and pair.comparison_step is not distinct from comparison.step
+            and comparison_sequence.forward_name = comparison.forward_name
+            and pair.is_backward = comparison.is_backward
+    where base.run_id is not null or comparison.run_id is not null
+),
+
+entry as (
+    select paired.*, '[ TOTAL ]' as operator_key from paired
+    union
+    select paired.*, macros.mapped_name(operator.operator_name) as operator_key
+    from paired
+    inner join marts.module_operator as operator
+        on
+            paired.base_run_id = operator.run_id
+            and paired.base_step is not distinct from operator.step
+            and paired.base_name = operator.module_name
+    union
+    select paired.*, macros.mapped_name(operator.operator_name) as operator_key
+    from paired
+    inner join marts.module_operator as operator
+        on
+            paired.comparison_run_id = operator.run_id
+            and paired.comparison_step is not distinct from operator.step
+            and paired.comparison_name = operator.module_name
+)
+
+select
+    entry.base_run_id,
+    entry.base_step,
+    entry.comparison_run_id,
+    entry.comparison_step,
+    row_number() over (
+        partition by entry.base_run_id, entry.base_step, entry.comparison_run_id, entry.comparison_step
+        order by entry.is_backward, entry.alignment_order, entry.operator_key <> '[ TOTAL ]', entry.operator_key
+    ) as row_order,
+    coalesce(base.module_class, comparison.module_class) as module_class,
+    coalesce(base.module_level, comparison.module_level) as module_level,
+    coalesce(entry.base_name, entry.comparison_name) as module_name,
+    entry.operator_key as operator_name,
+    entry.base_name as base_module_name,
+    base.kernels as base_kernels,
+    base.device_self_duration_ns as base_device_self_duration_ns,
+    base.device_activity_count as base_device_activity_count,
+    base.device_total_duration_ns as base_device_total_duration_ns,
+    base.call_stack as base_call_stack,
+    entry.comparison_name as comparison_module_name,
+    comparison.kernels as comparison_kernels,
+    comparison.device_self_duration_ns as comparison_device_self_duration_ns,
+    comparison.device_activity_count as comparison_device_activity_count,
+    comparison.device_total_duration_ns as comparison_device_total_duration_ns,
+    comparison.call_stack as comparison_call_stack,
+    macros.or_nothing(comparison.run_id, comparison.device_self_duration_ns) - macros.or_nothing(base.run_id, base.device_self_duration_ns) as diff_device_self_duration_ns,
+    macros.or_nothing(comparison.run_id, comparison.device_total_duration_ns) - macros.or_nothing(base.run_id, base.device_total_duration_ns) as diff_device_total_duration_ns,
+    macros.ratio(base.device_total_duration_ns, comparison.device_total_duration_ns) as ratio_device_total_duration_ns
+from entry
+left join marts.module_entry as base
+    on
+        entry.base_run_id = base.run_id
+        and entry.base_step is not distinct from base.step
+        and entry.base_name = base.module_name
+        and entry.operator_key = base.operator_key
+left join marts.module_entry as comparison
+    on
+        entry.comparison_run_id = comparison.run_id
+        and entry.comparison_step is not distinct from comparison.step
+        and entry.comparison_name = comparison.module_name
+        and entry.operator_key = comparison.operator_key

@@ -1,0 +1,98 @@
+-- Module calls of two runs paired one by one, with their operators: one row per pair of scopes and pair of nodes, or node that the other side lacks.
+--
+-- From the outermost calls down, within two that are paired, module calls are paired by their class and operators by their name, by
+-- the longest common subsequence in the order of time; forward with forward, backward with backward. `[ TOTAL ]` is the
+-- call itself. Operators without device work are left out. A missing side counts as nothing in a difference.
+--
+-- @title Modules, call by call
+-- @sheet ModuleCompare
+-- @position 47
+-- @detail
+-- @alternative modules
+-- @grain base_run_id, base_step, comparison_run_id, comparison_step, row_order
+-- @order row_order
+-- @column base_run_id id Run compared with
+-- @column base_step id Its step; NULL for the whole run
+-- @column comparison_run_id id Run compared
+-- @column comparison_step id Its step; NULL for the whole run
+-- @column row_order id Place of the row
+-- @column module_class name Class, of the base where it has the call
+-- @column module_level depth Modules around it, itself counted; NULL outside any module
+-- @column base_module_name name Name of the module, base
+-- @column base_operator_name name Operator, `[ TOTAL ]` for the call itself, base
+-- @column base_input_shapes text Shapes of its inputs, base
+-- @column base_kernels text Kernels and copies: name, nanoseconds, base
+-- @column base_device_activity_count count Device activities, without modules inside, base
+-- @column base_device_self_duration_ns duration_ns Device time without modules inside, base
+-- @column base_device_total_duration_ns duration_ns Device time with modules inside, base
+-- @column comparison_module_name name Name of the module, comparison
+-- @column comparison_operator_name name Operator, `[ TOTAL ]` for the call itself, comparison
+-- @column comparison_input_shapes text Shapes of its inputs, comparison
+-- @column comparison_kernels text Kernels and copies: name, nanoseconds, comparison
+-- @column comparison_device_activity_count count Device activities, without modules inside, comparison
+-- @column comparison_device_self_duration_ns duration_ns Device time without modules inside, comparison
+-- @column comparison_device_total_duration_ns duration_ns Device time with modules inside, comparison
+-- @column diff_device_self_duration_ns duration_ns Device time without modules inside, comparison − base
+-- @column diff_device_total_duration_ns duration_ns Device time with modules inside, comparison − base
+-- @column ratio_device_total_duration_ns ratio Device time with modules inside, comparison / base
+with
+node as not materialized (
+    select
+        node.run_id,
+        sequence.step,
+        sequence.place,
+        call.module_class,
+        call.module_level,
+        case when node.is_backward then '[ BACKWARD ]' else '' end || coalesce(call.module_path, '') as module_name,
+        node.operator_name,
+        operator.input_shapes,
+        node.kernels,
+        case when size.device_activity_count > 0 then node.device_activity_count end as device_activity_count,
+        case when size.device_activity_count > 0 then node.device_self_duration_ns end as device_self_duration_ns,
+        case when size.device_activity_count > 0 then node.device_total_duration_ns end as device_total_duration_ns
+    from intermediate.int_module_node_sequence as sequence
+    inner join intermediate.int_module_node as node
+        on sequence.run_id = node.run_id and sequence.node = node.node
+    left join intermediate.int_module_call as call
+        on node.run_id = call.run_id and node.module_index = call.event_index
+    left join intermediate.int_operator_call as operator
+        on node.run_id = operator.run_id and node.operator_index = operator.event_index
+    left join intermediate.int_run_size as size on node.run_id = size.run_id
+)
+
+select
+    pair.base_run_id,
+    pair.base_step,
+    pair.comparison_run_id,
+    pair.comparison_step,
+    pair.alignment_order as row_order,
+    coalesce(base.module_class, comparison.module_class) as module_class,
+    coalesce(base.module_level, comparison.module_level) as module_level,
+    base.module_name as base_module_name,
+    base.operator_name as base_operator_name,
+    base.input_shapes as base_input_shapes,
+    base.kernels as base_kernels,
+    base.device_activity_count as base_device_activity_count,
+    base.device_self_duration_ns as base_device_self_duration_ns,
+    base.device_total_duration_ns as base_device_total_duration_ns,
+    comparison.module_name as comparison_module_name,
+    comparison.operator_name as comparison_operator_name,
+    comparison.input_shapes as comparison_input_shapes,
+    comparison.kernels as comparison_kernels,
+    comparison.device_activity_count as comparison_device_activity_count,
+    comparison.device_self_duration_ns as comparison_device_self_duration_ns,
+    comparison.device_total_duration_ns as comparison_device_total_duration_ns,
+    macros.or_nothing(comparison.run_id, comparison.device_self_duration_ns) - macros.or_nothing(base.run_id, base.device_self_duration_ns) as diff_device_self_duration_ns,
+    macros.or_nothing(comparison.run_id, comparison.device_total_duration_ns) - macros.or_nothing(base.run_id, base.device_total_duration_ns) as diff_device_total_duration_ns,
+    macros.ratio(base.device_total_duration_ns, comparison.device_total_duration_ns) as ratio_device_total_duration_ns
+from intermediate.int_module_node_alignment as pair
+left join node as base
+    on
+        pair.base_run_id = base.run_id
+        and pair.base_step is not distinct from base.step
+        and pair.base_place = base.place
+left join node as comparison
+    on
+        pair.comparison_run_id = comparison.run_id
+        and pair.comparison_step is not distinct from comparison.step
+        and pair.comparison_place = comparison.place

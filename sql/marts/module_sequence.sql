@@ -1,0 +1,44 @@
+-- Modules of a scope in the order of their first calls: one row per run, step and module, the place outside any module last.
+--
+-- @title Modules in order
+-- @grain run_id, step, place
+-- @order run_id, step, place
+-- @column run_id id Run
+-- @column step id Step; NULL for the whole run
+-- @column place id Place, from 1
+-- @column parent_place id Place of the module around it
+-- @column forward_name name Name of the module, without a mark of the backward pass
+-- @column alignment_key name What it is paired by: its class, mapped
+with
+module as not materialized (
+    select
+        run_id,
+        step,
+        forward_name,
+        any_value(replace(parent_name, '[ BACKWARD ]', '')) as parent_name,
+        any_value(module_class) as module_class,
+        min(first_start_ns) as first_start_ns
+    from marts.module
+    group by run_id, step, forward_name
+),
+
+placed as not materialized (
+    select
+        *,
+        row_number() over (partition by run_id, step order by forward_name = '', first_start_ns, forward_name) as place
+    from module
+)
+
+select
+    placed.run_id,
+    placed.step,
+    placed.place,
+    parent.place as parent_place,
+    placed.forward_name,
+    macros.mapped_name(coalesce(placed.module_class, '')) as alignment_key
+from placed
+left join placed as parent
+    on
+        placed.run_id = parent.run_id
+        and placed.step is not distinct from parent.step
+        and placed.parent_name = parent.forward_name

@@ -1,0 +1,104 @@
+-- Operator calls of two runs paired one by one: one row per pair of scopes and pair of operator calls, or call that the other side lacks.
+--
+-- Outermost operators are paired by the longest common subsequence of their names, step by step, forward with forward and
+-- backward with backward; what has no partner stays in its place. Variables set what is matched: `use_input_shape` (names
+-- and shapes), `op_name_map` (a map of names, applied to both sides), `max_kernel_num` (an operator with more kernels is opened
+-- into those inside). A missing side counts as nothing in a difference.
+--
+-- @title Operators, call by call
+-- @sheet OperatorCompare
+-- @position 42
+-- @detail
+-- @alternative operators
+-- @grain base_run_id, base_step, comparison_run_id, comparison_step, row_order
+-- @order row_order
+-- @column base_run_id id Run compared with
+-- @column base_step id Its step; NULL for the whole run
+-- @column comparison_run_id id Run compared
+-- @column comparison_step id Its step; NULL for the whole run
+-- @column row_order id Place of the row
+-- @column base_operator_name name Operator, base
+-- @column base_input_shapes text Shapes of its inputs, base
+-- @column base_input_types text Types of its inputs, base
+-- @column base_kernels text Kernels and copies: name, class, stream, nanoseconds, base
+-- @column base_device_activity_count count Device activities launched, base
+-- @column base_device_duration_ns duration_ns Sum of their durations, base
+-- @column comparison_operator_name name Operator, comparison
+-- @column comparison_input_shapes text Shapes of its inputs, comparison
+-- @column comparison_input_types text Types of its inputs, comparison
+-- @column comparison_kernels text Kernels and copies: name, class, stream, nanoseconds, comparison
+-- @column comparison_device_activity_count count Device activities launched, comparison
+-- @column comparison_device_duration_ns duration_ns Sum of their durations, comparison
+-- @column diff_device_duration_ns duration_ns Device time launched, comparison − base
+-- @column ratio_device_duration_ns ratio Device time launched, comparison / base
+with
+entry as (
+    select
+        pair.*,
+        base.operator_name as base_operator_name,
+        base.input_shapes as base_input_shapes,
+        base_input.input_types as base_input_types,
+        base_kernel.kernels as base_kernels,
+        case when base_size.device_activity_count > 0 then
+            case when pair.is_opened then base.self_activity_count else base.device_activity_count end
+        end as base_device_activity_count,
+        case when base_size.device_activity_count > 0 then
+            case when pair.is_opened then base.self_device_duration_ns else base.device_duration_ns end
+        end as base_device_duration_ns,
+        comparison.operator_name as comparison_operator_name,
+        comparison.input_shapes as comparison_input_shapes,
+        comparison_input.input_types as comparison_input_types,
+        comparison_kernel.kernels as comparison_kernels,
+        case when comparison_size.device_activity_count > 0 then
+            case when pair.is_opened then comparison.self_activity_count else comparison.device_activity_count end
+        end as comparison_device_activity_count,
+        case when comparison_size.device_activity_count > 0 then
+            case when pair.is_opened then comparison.self_device_duration_ns else comparison.device_duration_ns end
+        end as comparison_device_duration_ns
+    from intermediate.int_operator_pair as pair
+    left join intermediate.int_operator_call as base
+        on pair.base_run_id = base.run_id and pair.base_index = base.event_index
+    left join staging.stg_operator_input as base_input
+        on pair.base_run_id = base_input.run_id and pair.base_index = base_input.event_index
+    left join intermediate.int_operator_kernel as base_kernel
+        on pair.base_run_id = base_kernel.run_id and pair.base_index = base_kernel.event_index
+    left join intermediate.int_run_size as base_size on pair.base_run_id = base_size.run_id
+    left join intermediate.int_operator_call as comparison
+        on pair.comparison_run_id = comparison.run_id and pair.comparison_index = comparison.event_index
+    left join staging.stg_operator_input as comparison_input
+        on pair.comparison_run_id = comparison_input.run_id and pair.comparison_index = comparison_input.event_index
+    left join intermediate.int_operator_kernel as comparison_kernel
+        on pair.comparison_run_id = comparison_kernel.run_id and pair.comparison_index = comparison_kernel.event_index
+    left join intermediate.int_run_size as comparison_size on pair.comparison_run_id = comparison_size.run_id
+    where pair.is_shown
+),
+
+final as (
+    select
+        *,
+        case when base_index is not null then base_run_id end as base_id,
+        case when comparison_index is not null then comparison_run_id end as comparison_id
+    from entry
+)
+
+select
+    base_run_id,
+    base_step,
+    comparison_run_id,
+    comparison_step,
+    row_order,
+    base_operator_name,
+    base_input_shapes,
+    base_input_types,
+    base_kernels,
+    base_device_activity_count,
+    base_device_duration_ns,
+    comparison_operator_name,
+    comparison_input_shapes,
+    comparison_input_types,
+    comparison_kernels,
+    comparison_device_activity_count,
+    comparison_device_duration_ns,
+    macros.or_nothing(comparison_id, comparison_device_duration_ns) - macros.or_nothing(base_id, base_device_duration_ns) as diff_device_duration_ns,
+    macros.ratio(base_device_duration_ns, comparison_device_duration_ns) as ratio_device_duration_ns
+from final

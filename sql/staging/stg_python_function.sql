@@ -1,0 +1,30 @@
+-- Python functions as recorded: one row per call of a function or nn.Module with a usable time.
+--
+-- The profiler numbers calls and names the caller's number. `module_name` is the instance, such as Linear_3.
+--
+-- @title Python functions as recorded
+-- @grain run_id, event_index
+-- @order run_id, event_index
+-- @column run_id id Run that the call belongs to
+-- @column event_index id Place of the event in the file
+-- @column python_id id Number of the call
+-- @column python_parent_id id Number of the caller
+-- @column function_name name Name as recorded
+-- @column module_name name Instance of nn.Module that is called; NULL for any other function
+-- @column pid id Process
+-- @column tid id Thread
+-- @column start_ns timestamp_ns Start
+-- @column end_ns timestamp_ns End
+select
+    run_id,
+    event_index,
+    python_id,
+    python_parent_id,
+    coalesce(name, '') as function_name,
+    case when starts_with(name, 'nn.Module: ') then substr(name, 12) end as module_name,
+    coalesce(pid, '') as pid,
+    coalesce(tid, '') as tid,
+    start_ns,
+    start_ns + duration_ns as end_ns
+from raw.event
+where phase = 'X' and lower(category) = 'python_function' and start_ns is not null and duration_ns >= 0

@@ -1,0 +1,212 @@
+"""Modules side by side and comparisons call by call.
+
+module_comparison, module_detail_comparison, operator_detail_comparison, memory_detail_comparison
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+
+from tests.rows import annotation, kernel, launch, memory, op, python, step, views
+
+SCOPE = "base_run_id = 'a' and comparison_run_id = 'b' and base_step is null and comparison_step is null"
+
+
+def layers(*names, slower=()):
+    """A module Net_0 with layers in a row, each an operator and a kernel of 10 ns, 30 where it is slower."""
+    events = [python("nn.Module: Net_0", 0, 100 * len(names) + 100, 1)]
+    seen = {}
+    for number, name in enumerate(names):
+        at = 100 * number + 10
+        seen[name] = seen.get(name, -1) + 1
+        events += [
+            python(f"nn.Module: {name}_{seen[name]}", at, 80, 10 + number, 1),
+            op(f"aten::{name.lower()}", at + 10, 50, input_shapes=f"[[{number}]]", input_types='["float"]'),
+            launch("x", at + 20, 1, correlation=number + 1),
+            kernel(name.lower(), 10_000 + at, 30 if number in slower else 10, correlation=number + 1),
+        ]
+    return events
+
+
+def modules(house):
+    return house.rows(
+        "select base_module_name, comparison_module_name, diff_device_self_duration_ns from marts.module_comparison"
+        f" where {SCOPE} and operator_name = '[ TOTAL ]' order by row_order"
+    )
+
+
+@contextlib.contextmanager
+def variable(house, name, value):
+    house.connection.execute(f"set variable {name} = $value", {"value": value})
+    try:
+        yield
+    finally:
+        house.connection.execute(f"reset variable {name}")
+
+
+def test_an_inserted_layer_is_alone_and_all_others_pair():
+    house = views(a=layers("Norm", "Linear", "Linear"), b=layers("Norm", "Relu", "Linear", "Linear", slower=[3]))
+    assert modules(house) == [
+        ("/Net_0", "/Net_0", 0),
+        ("/Net_0/Norm_0", "/Net_0/Norm_0", 0),
+        (None, "/Net_0/Relu_0", 10),
+        ("/Net_0/Linear_0", "/Net_0/Linear_0", 0),
+        ("/Net_0/Linear_1", "/Net_0/Linear_1", 20),
+    ]
+
+
+def test_a_deleted_layer_is_alone_though_the_numbers_of_the_others_change():
+    house = views(a=layers("Linear", "Norm", "Linear", "Relu", "Linear"), b=layers("Norm", "Linear", "Relu", "Linear"))
+    assert [row[:2] for row in modules(house)] == [
+        ("/Net_0", "/Net_0"),
+        ("/Net_0/Linear_0", None),
+        ("/Net_0/Norm_0", "/Net_0/Norm_0"),
+        ("/Net_0/Linear_1", "/Net_0/Linear_0"),
+        ("/Net_0/Relu_0", "/Net_0/Relu_0"),
+        ("/Net_0/Linear_2", "/Net_0/Linear_1"),
+    ]
+
+
+def test_a_renamed_layer_is_alone_on_both_sides_unless_the_map_names_it():
+    runs = {"a": layers("Norm", "Relu", "Linear"), "b": layers("Norm", "Gelu", "Linear")}
+    alone = [row[:2] for row in modules(views(**runs)) if None in row[:2]]
+    assert alone == [("/Net_0/Relu_0", None), (None, "/Net_0/Gelu_0")]
+    house = views(**runs)
+    with variable(house, "op_name_map", json.dumps({"Relu": "Gelu", "aten::relu": "aten::gelu"})):
+        assert [row[:2] for row in modules(house) if None in row[:2]] == []
+        operators = (
+            f"select operator_name from marts.module_comparison where {SCOPE} and base_module_name = '/Net_0/Relu_0'"
+        )
+        assert house.rows(f"{operators} order by row_order") == [("[ TOTAL ]",), ("aten::gelu",)]
+
+
+def test_calls_of_modules_and_their_operators_pair_one_by_one():
+    house = views(a=layers("Norm", "Linear"), b=layers("Norm", "Relu", "Linear", slower=[2]))
+    rows = house.rows(
+        "select base_module_name, comparison_module_name, coalesce(base_operator_name, comparison_operator_name),"
+        " comparison_kernels, diff_device_total_duration_ns"
+        f" from marts.module_detail_comparison where {SCOPE} order by row_order"
+    )
+    assert rows == [
+        ("/Net_0", "/Net_0", "[ TOTAL ]", None, 30),
+        ("/Net_0/Norm_0", "/Net_0/Norm_0", "[ TOTAL ]", None, 0),
+        ("/Net_0/Norm_0", "/Net_0/Norm_0", "aten::norm", "norm: 10 ns", 0),
+        (None, "/Net_0/Relu_0", "[ TOTAL ]", None, 10),
+        (None, "/Net_0/Relu_0", "aten::relu", "relu: 10 ns", 10),
+        ("/Net_0/Linear_0", "/Net_0/Linear_0", "[ TOTAL ]", None, 20),
+        ("/Net_0/Linear_0", "/Net_0/Linear_0", "aten::linear", "linear: 30 ns", 20),
+    ]
+    assert house.rows("select count(*) from intermediate.int_module_node where run_id = 'a'") == [(5,)]
+    place = "select max(place) from intermediate.int_module_node_sequence where run_id = 'b' and step is null"
+    assert house.rows(place) == [(7,)]
+    assert house.rows(f"select count(*) from intermediate.int_module_node_alignment where {SCOPE}") == [(7,)]
+    assert house.rows("select count(*) from marts.module_sequence where run_id = 'a' and step is null") == [(3,)]
+    kernels = (
+        "select kernels from marts.module_entry where operator_key = 'aten::norm' and step is null and run_id = 'a'"
+    )
+    assert house.rows(kernels) == [("1 × norm: 10 ns",)]
+
+
+OPERATORS = (
+    "select base_operator_name, comparison_operator_name, base_device_duration_ns, comparison_device_duration_ns,"
+    f" diff_device_duration_ns from marts.operator_detail_comparison where {SCOPE} order by row_order"
+)
+
+
+def test_operators_pair_in_order_and_unmatched_ones_stay():
+    house = views(a=layers("Norm", "Linear"), b=layers("Norm", "Relu", "Linear", slower=[2]))
+    assert house.rows(OPERATORS) == [
+        ("aten::norm", "aten::norm", 10, 10, 0),
+        (None, "aten::relu", None, 10, 10),
+        ("aten::linear", "aten::linear", 10, 30, 20),
+    ]
+    first = house.one(
+        f"select base_kernels, base_input_shapes, base_input_types from marts.operator_detail_comparison where {SCOPE}"
+        " order by row_order"
+        " limit 1"
+    )
+    assert first == ("norm, Other, stream 7: 10 ns", "[[0]]", '["float"]')
+    assert house.rows("select count(*) from staging.stg_operator_input where run_id = 'a'") == [(2,)]
+    assert house.rows("select count(*) from intermediate.int_operator_kernel where run_id = 'a'") == [(2,)]
+
+
+def test_shapes_are_part_of_what_is_matched_where_that_is_asked_for():
+    house = views(a=layers("Norm", "Linear"), b=layers("Norm", "Relu", "Linear"))
+    with variable(house, "use_input_shape", True):
+        assert [row[:2] for row in house.rows(OPERATORS)] == [
+            ("aten::norm", "aten::norm"),
+            ("aten::linear", None),
+            (None, "aten::relu"),
+            (None, "aten::linear"),
+        ]
+
+
+def test_forward_pairs_with_forward_and_the_nth_step_with_the_nth():
+    def run(*numbers):
+        return [
+            [
+                step(number, 1_000 * number, 900),
+                op("aten::mm", 1_000 * number + 10, 10),
+                op("MmBackward0", 1_000 * number + 5, 10, tid=2, forward_thread=1),
+                annotation("Optimizer.step#SGD.step", 1_000 * number + 50, 50),
+                op("aten::add_", 1_000 * number + 60, 10),
+            ]
+            for number in numbers
+        ]
+
+    house = views(a=run(1, 2), b=run(7))
+    assert [row[:2] for row in house.rows(OPERATORS)] == [
+        *[(name, name) for name in ("aten::mm", "MmBackward0", "aten::add_")],
+        *[(name, None) for name in ("aten::mm", "MmBackward0", "aten::add_")],
+    ]
+    keys = "select alignment_key from intermediate.int_operator_sequence where run_id = 'b' and step = 7 order by place"
+    assert [key.split("\x1f")[0] for (key,) in house.rows(keys)] == ["1", "1backward", "1Optimizer.step#SGD.step"]
+    assert house.rows(f"select count(*) from intermediate.int_operator_alignment where {SCOPE}") == [(6,)]
+
+
+def test_an_operator_with_too_many_kernels_on_either_side_is_opened():
+    # aten::outer: one kernel of its own, and two operators inside with two each (base) or one each (comparison)
+    def run(kernels):
+        events, number = (
+            [op("aten::outer", 0, 500), launch("x", 1, 1, correlation=99), kernel("own", 9_000, 1, correlation=99)],
+            0,
+        )
+        for inside in range(2):
+            events.append(op(f"aten::inner{inside}", 10 + 100 * inside, 90))
+            for _ in range(kernels):
+                number += 1
+                events += [
+                    launch("x", 20 + 100 * inside + number, 1, correlation=number),
+                    kernel("k", 9_000 + number, 10, correlation=number),
+                ]
+        return events
+
+    house = views(a=run(2), b=run(1))
+    assert house.rows(OPERATORS) == [("aten::outer", "aten::outer", 41, 21, -20)]
+    house = views(a=run(2), b=run(1))
+    with variable(house, "max_kernel_num", 4):
+        assert house.rows(OPERATORS) == [
+            ("aten::outer", "aten::outer", 1, 1, 0),
+            ("aten::inner0", "aten::inner0", 20, 10, -10),
+            ("aten::inner1", "aten::inner1", 20, 10, -10),
+        ]
+        assert house.rows(f"select count(*) from intermediate.int_operator_pair where {SCOPE} and is_opened") == [(1,)]
+
+
+def test_memory_pairs_by_the_outermost_operators_that_allocated():
+    def run(size):
+        return [
+            op("aten::view", 0, 10),
+            op("aten::mm", 20, 50),
+            op("aten::empty", 30, 10),
+            memory(size, at=35, address=1),
+            memory(-size, at=60, address=1),
+        ]
+
+    house = views(a=run(64), b=run(256))
+    assert house.rows(
+        "select base_operator_name, base_allocations, comparison_allocated_bytes, diff_allocated_bytes,"
+        f" ratio_allocated_bytes from marts.memory_detail_comparison where {SCOPE}"
+    ) == [("aten::mm", "aten::empty, 64 bytes, 25 ns", 256, 192, 4.0)]
+    assert house.rows("select allocation_count from intermediate.int_operator_memory where run_id = 'a'") == [(1,)]
