@@ -19,7 +19,7 @@ from pipeline.schema import PROBLEM_KINDS, RAW_TABLES
 from pipeline.version import VERSION
 
 # Kinds that tell how the data looks, not that some of it was changed or set aside.
-_HARMLESS = frozenset({"overlap"})
+_HARMLESS = frozenset({"overlap", "overlap_analysis"})
 _DETAIL_CHARACTERS = 100
 Progress = Callable[[Path, int], None]
 
