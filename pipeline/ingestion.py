@@ -23,7 +23,7 @@ from pipeline.version import VERSION
 from pipeline.workers import Progress, ahead, executor
 
 # Kinds that tell how the data looks, not that some of it was changed or set aside.
-_HARMLESS = frozenset({"overlap"})
+_HARMLESS = frozenset({"overlap", "overlap_analysis"})
 _DETAIL_CHARACTERS = 100
 
 

@@ -185,5 +185,6 @@ PROBLEM_KINDS: dict[str, str] = {
     "non_finite": "NaN or infinite values were stored as NULL",
     "trailing_bytes": "bytes after the end of the compressed data were ignored",
     "no_time": "device activities without a usable time were quarantined",
+    "overlap_analysis": "figures of the profiler's Overlap Analysis, which are shown, do not agree with the activities",
     "overlap": "activities run past a later start on their own stream (suspect, unchanged)",
 }

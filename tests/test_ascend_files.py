@@ -156,6 +156,12 @@ def test_a_database_is_recognised_by_its_bytes_and_a_damaged_one_is_an_error(tmp
     path.write_bytes(content[:8192] + b"\xff" * 20_000)
     with pytest.raises(InputError, match="database"):
         pipeline.ingest(path, warehouse=tmp_path / "w")
+    path.write_bytes(content)
+    with sqlite3.connect(path) as connection:
+        connection.execute("update PYTORCH_API set globalTid = 'somewhere'")
+    connection.close()
+    with pytest.raises(InputError, match="not of the kind of its column"):
+        pipeline.ingest(path, warehouse=tmp_path / "w")
     other = tmp_path / "other.db"
     with sqlite3.connect(other) as connection:
         connection.execute("create table notes (id integer)")

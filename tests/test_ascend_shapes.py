@@ -16,7 +16,7 @@ from pipeline.catalog.catalog import Catalog
 from pipeline.errors import UsageError
 from pipeline.render.console import print_comparison
 from tests.asking import overall, rows
-from tests.traces import write
+from tests.traces import SMALL, step, write
 
 SHAPES = {"text": write_text, "database": write_database, "mindspore": write_mindspore}
 # What a mart says about the files of a run, not about the execution.
@@ -38,6 +38,8 @@ def house(tmp_path_factory):
     pipeline.ingest(mindspore, label="mindspore_database", warehouse=folder / "house")
     pipeline.ingest(write_text(Execution(slower=50_000), folder / "slow"), label="slow", warehouse=folder / "house")
     pipeline.ingest(write(folder / "gpu.json"), label="gpu", warehouse=folder / "house")
+    stepped = write(folder / "stepped.json", [*SMALL, step(3, 900, 500)])
+    pipeline.ingest(stepped, label="gpu_with_step", warehouse=folder / "house")
     return folder / "house"
 
 
@@ -134,3 +136,7 @@ def test_single_steps_compare(house):
     result = pipeline.compare("text", "slow", warehouse=house, base_step=7, comparison_step=8)
     (row,) = [r for r in result.tables["kernel_comparison"].rows.to_pylist() if r["kernel_name"] == "MatMulV2"]
     assert (row["base_call_count"], row["diff_total_duration_ns"]) == (1, 50_000)
+    result = pipeline.compare("gpu_with_step", "text", warehouse=house, base_step=3, comparison_step=8)
+    metrics = {row["metric"]: row for row in result.tables["overall_comparison"].rows.to_pylist()}
+    compute = 700_001 + 500_001
+    assert metrics["Computing Time"]["diff_duration_ns"] == compute - 10_000  # of the GPU's kernels one has a launch

@@ -22,7 +22,7 @@ class SqliteFile:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
-        names = self._all("select name from sqlite_schema where type = 'table'")
+        names = self._all("select name from sqlite_master where type = 'table'")
         self.tables = {
             row["name"]: {column["name"] for column in self._all("select name from pragma_table_info(?)", row["name"])}
             for row in names

@@ -6,6 +6,7 @@
 -- @title Waiting for communication
 -- @grain run_id, step, device, process_group
 -- @order run_id, step, device, process_group
+-- @materialized
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column device id Device

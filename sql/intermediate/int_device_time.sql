@@ -8,6 +8,7 @@
 -- @title Device time by activity
 -- @grain run_id, step, event_index
 -- @order run_id, step, event_index
+-- @materialized
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column event_index id Place of the event in the file

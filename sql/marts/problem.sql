@@ -1,5 +1,5 @@
--- What is wrong with a run's data: one row per kind of trouble met while reading, per quarantined activity, and per
--- stream with suspect activities.
+-- What is wrong with a run's data: one row per kind of trouble met while reading, per quarantined activity, per stream with
+-- suspect activities, and for an Overlap Analysis that does not agree with the activities.
 --
 -- @title Problems
 -- @grain run_id, kind, event_index
@@ -26,3 +26,13 @@ select
 from intermediate.int_device_activity
 where is_suspect
 group by run_id, device, stream
+union all
+select
+    run_id,
+    'overlap_analysis' as kind,
+    count(*) as problem_count,
+    null as event_index,
+    max_by(metric || ' differs by ' || difference_ns || ' ns', difference_ns) as detail
+from marts.overlap_check
+where not agrees
+group by run_id

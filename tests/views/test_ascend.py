@@ -188,6 +188,8 @@ def test_the_overlap_analysis_has_the_last_word_and_is_held_against_the_activiti
     check = "select metric, recorded_duration_ns, computed_duration_ns, agrees from marts.overlap_check"
     assert ("Computing Time", 151, 150, True) in house.rows(f"{check} where run_id = 'run'")
     assert ("Computing Time", 290, 150, False) in house.rows(f"{check} where run_id = 'wrong'")
+    problem = "select run_id, problem_count, detail from marts.problem where kind = 'overlap_analysis'"
+    assert house.rows(problem) == [("wrong", 5, "Communication Time differs by 150 ns")]
 
 
 def test_waiting_is_that_of_the_plane_with_the_least_and_only_where_nothing_is_computed():

@@ -129,15 +129,22 @@ def extract(path: Path, report: Report, progress: Callable[[int], None] | None =
     with open_sqlite(path) as database:
         if not {"TASK", "PYTORCH_API", "CANN_API", "StepTraceTime", "CommAnalyzerTime"} & set(database.tables):
             raise InputError(f"{path}: a database without tables of an Ascend profiler; name another file")
-        _about(database, report)
-        for table, rows in _tables(database):
-            yield table, _numbered(table, rows, report)
-        for layout, batches in _layouts(database):
-            for rows in batches:
-                values = list(zip(*(row.values() for row in rows), strict=True))
-                yield layout.table, layout.batch(list(rows[0]), values, report.event_count)
-                report.event_count += len(rows)
-        yield "trace_metadata", _metadata(database)
+        try:
+            yield from _batches(database, report)
+        except (TypeError, ValueError, OverflowError) as error:  # SQLite lets any value into any column
+            raise InputError(f"{path}: a value is not of the kind of its column ({error}); export it again") from error
+
+
+def _batches(database: SqliteFile, report: Report) -> Batches:
+    _about(database, report)
+    for table, rows in _tables(database):
+        yield table, _numbered(table, rows, report)
+    for layout, batches in _layouts(database):
+        for rows in batches:
+            values = list(zip(*(row.values() for row in rows), strict=True))
+            yield layout.table, layout.batch(list(rows[0]), values, report.event_count)
+            report.event_count += len(rows)
+    yield "trace_metadata", _metadata(database)
 
 
 def _numbered(table: str, rows: list[dict[str, Any]], report: Report) -> pa.RecordBatch:
