@@ -163,7 +163,8 @@ def _alternative(
 
     A kind of which no view was chosen leaves the other as it is.
     """
-    query = "select count(distinct run_id) from marts.module where run_id in ($base, $comparison) and module_level > 0"
+    modules_of = "starts_with(forward_name, '/')"  # the optimizer and what is outside are no modules
+    query = f"select count(distinct run_id) from marts.module where run_id in ($base, $comparison) and {modules_of}"
     ((found,),) = connection.execute(query, {"base": run_ids[0], "comparison": run_ids[1]}).fetchall()
     shown = "modules" if modules and found == len(set(run_ids)) else "operators"
     if not any(view.alternative == shown for view in views):

@@ -3,7 +3,7 @@
 -- A module's name joins the names of the modules around it: /Net_0/Linear_3; its backward pass is a row of its own, named
 -- `[ BACKWARD ]/Net_0/Linear_3`. What lies inside a call of the optimizer has that call's name, and what is outside any module
 -- the empty name, so that self times sum to the device total. A module that runs again during the backward pass
--- (activation checkpointing) is a module there as in the forward pass. A run without calls of modules has no rows.
+-- (activation checkpointing) is a module there as in the forward pass. A run without calls of modules or of the optimizer has no rows.
 --
 -- @title Modules
 -- @grain run_id, step, module_name

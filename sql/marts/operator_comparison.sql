@@ -1,6 +1,7 @@
 -- Top-level operators of two runs side by side: one row per pair of scopes and operator name.
 --
--- A missing side counts as nothing in a difference.
+-- A missing side counts as nothing in a difference. With the variable `max_kernel_num` operators with more device activities are
+-- opened into those inside, call by call, as in `marts.operator_detail_comparison`; host time is then not counted.
 --
 -- @title Operators
 -- @sheet OperatorCompareStatistic
@@ -73,3 +74,38 @@ left join marts.operator as comparison
         either.comparison_run_id = comparison.run_id
         and either.comparison_step is not distinct from comparison.step
         and either.operator_name is not distinct from comparison.operator_name
+where
+    cast(getvariable('max_kernel_num') as bigint) is null
+    or either.operator_name in ('(no operator)', '(no launch in the trace)', '(graph launch)')
+union all
+select
+    base_run_id,
+    base_step,
+    comparison_run_id,
+    comparison_step,
+    coalesce(base_operator_name, comparison_operator_name) as operator_name,
+    sum(base_device_duration_ns)::bigint as base_device_duration_ns,
+    sum(base_device_activity_count)::bigint as base_device_activity_count,
+    nullif(count(base_operator_name), 0) as base_call_count,
+    null as base_host_duration_ns,
+    sum(comparison_device_duration_ns)::bigint as comparison_device_duration_ns,
+    sum(comparison_device_activity_count)::bigint as comparison_device_activity_count,
+    nullif(count(comparison_operator_name), 0) as comparison_call_count,
+    null as comparison_host_duration_ns,
+    sum(diff_device_duration_ns)::bigint as diff_device_duration_ns,
+    case
+        when count(base_operator_name) = 0 then sum(comparison_device_activity_count)
+        when count(comparison_operator_name) = 0 then -sum(base_device_activity_count)
+        else sum(comparison_device_activity_count) - sum(base_device_activity_count)
+    end::bigint as diff_device_activity_count,
+    count(comparison_operator_name) - count(base_operator_name) as diff_call_count,
+    null as diff_host_duration_ns,
+    macros.ratio(sum(base_device_duration_ns)::bigint, sum(comparison_device_duration_ns)::bigint) as ratio_device_duration_ns
+from marts.operator_detail_comparison
+where cast(getvariable('max_kernel_num') as bigint) is not null
+group by
+    base_run_id,
+    base_step,
+    comparison_run_id,
+    comparison_step,
+    coalesce(base_operator_name, comparison_operator_name)

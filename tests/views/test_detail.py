@@ -192,6 +192,12 @@ def test_an_operator_with_too_many_kernels_on_either_side_is_opened():
             ("aten::inner1", "aten::inner1", 20, 10, -10),
         ]
         assert house.rows(f"select count(*) from intermediate.int_operator_pair where {SCOPE} and is_opened") == [(1,)]
+        statistic = "select operator_name, base_call_count, base_device_duration_ns, diff_device_duration_ns"
+        assert house.rows(f"{statistic} from marts.operator_comparison where {SCOPE} order by 1") == [
+            ("aten::inner0", 1, 20, -10),
+            ("aten::inner1", 1, 20, -10),
+            ("aten::outer", 1, 1, 0),
+        ]
 
 
 def test_memory_pairs_by_the_outermost_operators_that_allocated():
