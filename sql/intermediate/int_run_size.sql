@@ -6,6 +6,7 @@
 -- @materialized
 -- @column run_id id Run
 -- @column is_npu flag Is it of an Ascend device? NULL without device activities
+-- @column has_timeline flag Are there events of a trace, and not only tables, which leave out copies?
 -- @column device_activity_count count Device activities that count
 -- @column quarantined_count count Device activities without a usable time
 -- @column suspect_count count Activities that run past a later start on their own stream
@@ -32,6 +33,12 @@ call as (
     group by run_id
 ),
 
+timeline as (
+    select run_id from intermediate.int_host_call
+    union
+    select run_id from staging.stg_track_event
+),
+
 memory as (
     select run_id, count(*) as memory_event_count from intermediate.int_allocation group by run_id
 )
@@ -39,6 +46,7 @@ memory as (
 select
     run.run_id,
     activity.is_npu,
+    not coalesce(activity.is_npu, false) or timeline.run_id is not null as has_timeline,
     coalesce(activity.device_activity_count, 0) as device_activity_count,
     coalesce(activity.quarantined_count, 0) as quarantined_count,
     coalesce(activity.suspect_count, 0) as suspect_count,
@@ -48,4 +56,5 @@ select
 from staging.stg_run as run
 left join activity on run.run_id = activity.run_id
 left join call on run.run_id = call.run_id
+left join timeline on run.run_id = timeline.run_id
 left join memory on run.run_id = memory.run_id

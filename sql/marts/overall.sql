@@ -6,7 +6,8 @@
 -- = Uncovered Communication Time + Overlapped Communication. On Ascend devices Uncovered Communication Time is shown by process
 -- group, too, as waiting and transmitting: Group … sum to it and Overlap of Groups. A run without device activities has one row per metric of
 -- the split, with no duration. Where an Ascend profiler wrote an Overlap Analysis, E2E Time and the parts of the whole run
--- are its own; it rounds each interval, so that the classes sum to its Computing Time within a nanosecond an interval.
+-- are its own; it rounds each interval, so that the classes sum to its Computing Time within a nanosecond an interval. Tables of
+-- kernels without a trace do not tell copies: SDMA and Free are not known then.
 --
 -- @title Overall metrics
 -- @grain run_id, step, device, metric
@@ -53,12 +54,17 @@ device as (
             coalesce(overlap.compute_ns, counted.compute_ns) as compute_ns,
             coalesce(overlap.communication_ns, counted.communication_ns) as communication_ns,
             coalesce(overlap.compute_ns + overlap.uncovered_ns, counted.busy_ns) as busy_ns,
-            coalesce(
-                least(overlap.compute_ns + overlap.uncovered_ns + counted.active_ns - counted.busy_ns, overlap.e2e_ns),
-                counted.active_ns
-            ) as active_ns
+            case
+                when size.has_timeline
+                    then coalesce(
+                        least(overlap.compute_ns + overlap.uncovered_ns + counted.active_ns - counted.busy_ns, overlap.e2e_ns),
+                        counted.active_ns
+                    )
+            end as active_ns,
+            case when size.has_timeline then counted.copy_count end as copy_count
         )
     from counted
+    inner join intermediate.int_run_size as size on counted.run_id = size.run_id
     left join intermediate.int_overlap as overlap on counted.run_id = overlap.run_id and counted.step is null
 ),
 
@@ -70,7 +76,7 @@ split as (
         e2e_ns,
         unnest([
             {'metric': 'E2E Time', 'parent': null, 'depth': 0, 'place': '0', 'ns': e2e_ns,
-             'n': compute_count + communication_count + copy_count, 'total': null},
+             'n': compute_count + communication_count + coalesce(copy_count, 0), 'total': null},
             {'metric': 'Computing Time', 'parent': 'E2E Time', 'depth': 1, 'place': '1', 'ns': compute_ns,
              'n': compute_count, 'total': compute_total_ns},
             {'metric': 'Uncovered Communication Time', 'parent': 'E2E Time', 'depth': 1, 'place': '2',

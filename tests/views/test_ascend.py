@@ -165,6 +165,13 @@ def test_the_scope_is_that_of_kernels_and_collectives_and_copies_count_inside_of
     assert figures["Matmul (Cube)"] == 100
 
 
+def test_tables_without_a_trace_do_not_tell_copies():
+    house = views(detail("MatMul1", "MatMul", 100, 50, step=1), detail("Add1", "Add", 170, 30, step=1))
+    figures = house.pairs("select metric, duration_ns from marts.overall where step is null")
+    assert (figures["E2E Time"], figures["Computing Time"], figures["Free Time"]) == (100, 80, 20)
+    assert figures["SDMA"] is None and figures["Free"] is None
+
+
 def test_the_overlap_analysis_has_the_last_word_and_is_held_against_the_activities():
     recorded = [
         overlap(0, 100, 101),
