@@ -22,7 +22,7 @@ CELLS = 1 << 29
 
 Pair = tuple[int | None, int | None]
 _FIELDS = ("base", "comparison", "base_parent", "comparison_parent")
-_PAIRS = pa.list_(pa.struct([(name, pa.int64()) for name in _FIELDS]))
+_NO_PLACES = pa.array([], pa.int64())
 _ARGUMENTS: list[Any] = ["BIGINT[]", "VARCHAR[]", "BIGINT[]", "VARCHAR[]"]
 _ANSWER: Any = f"STRUCT({', '.join(f'{name} BIGINT' for name in _FIELDS)})[]"
 
@@ -44,9 +44,15 @@ def _align_batch(
     comparison_keys: pa.ChunkedArray,
 ) -> pa.Array:
     columns = (base_parents, base_keys, comparison_parents, comparison_keys)
-    rows = zip(*(column.to_pylist() for column in columns), strict=True)
-    answers = [[dict(zip(_FIELDS, pair + parent, strict=True)) for pair, parent in aligned_trees(*row)] for row in rows]
-    return pa.array(answers, _PAIRS)
+    offsets, parts = [0], []
+    for row in zip(*(column.to_pylist() for column in columns), strict=True):
+        pairs = [pair + parent for pair, parent in aligned_trees(*row)]
+        offsets.append(offsets[-1] + len(pairs))
+        parts.append(
+            [pa.array(places, pa.int64()) for places in zip(*pairs, strict=True)] or [_NO_PLACES] * len(_FIELDS)
+        )
+    fields = [pa.concat_arrays(places) for places in zip(*parts, strict=True)]
+    return pa.ListArray.from_arrays(offsets, pa.StructArray.from_arrays(fields, _FIELDS))
 
 
 def aligned_trees(

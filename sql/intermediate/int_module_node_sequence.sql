@@ -13,14 +13,14 @@
 -- @column node id Node
 -- @column alignment_key name What it is paired by
 with
+scoped as not materialized (
+    select * exclude (step), unnest(case when step is null then [null] else [null, step] end) as step
+    from intermediate.int_module_node
+),
+
 placed as not materialized (
-    select
-        node.* exclude (step),
-        scope.step,
-        row_number() over (partition by node.run_id, scope.step order by node.node) as place
-    from intermediate.int_module_node as node
-    inner join intermediate.int_scope as scope
-        on node.run_id = scope.run_id and (scope.step is null or scope.step = node.step)
+    select *, row_number() over (partition by run_id, step order by node) as place
+    from scoped
 )
 
 select

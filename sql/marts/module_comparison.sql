@@ -77,33 +77,34 @@ pair as (
     from opened
 ),
 
+-- Sequence and module are joined by scope here, not each with the pair: else every step's modules could meet those of every other.
+placed as not materialized (
+    select sequence.run_id, sequence.step, sequence.place, module.is_backward, module.module_name
+    from marts.module_sequence as sequence
+    inner join marts.module as module
+        on
+            sequence.run_id = module.run_id
+            and sequence.step is not distinct from module.step
+            and sequence.forward_name = module.forward_name
+),
+
 paired as not materialized (
     select
         pair.* exclude (base_place, comparison_place),
         base.module_name as base_name,
         comparison.module_name as comparison_name
     from pair
-    left join marts.module_sequence as base_sequence
-        on
-            pair.base_run_id = base_sequence.run_id
-            and pair.base_step is not distinct from base_sequence.step
-            and pair.base_place = base_sequence.place
-    left join marts.module as base
+    left join placed as base
         on
             pair.base_run_id = base.run_id
             and pair.base_step is not distinct from base.step
-            and base_sequence.forward_name = base.forward_name
+            and pair.base_place = base.place
             and pair.is_backward = base.is_backward
-    left join marts.module_sequence as comparison_sequence
-        on
-            pair.comparison_run_id = comparison_sequence.run_id
-            and pair.comparison_step is not distinct from comparison_sequence.step
-            and pair.comparison_place = comparison_sequence.place
-    left join marts.module as comparison
+    left join placed as comparison
         on
             pair.comparison_run_id = comparison.run_id
             and pair.comparison_step is not distinct from comparison.step
-            and comparison_sequence.forward_name = comparison.forward_name
+            and pair.comparison_place = comparison.place
             and pair.is_backward = comparison.is_backward
     where base.run_id is not null or comparison.run_id is not null
 ),
