@@ -34,7 +34,7 @@ def print_comparison(result: Comparison, out: TextIO, top: int = 10) -> None:
     for note in result.notes:
         screen.print(Text(units.printable("note: " + note), style="yellow"), soft_wrap=True)
     for table in result.tables.values():
-        if table.view.detail:
+        if table.view.detail and not result.options.get("only"):
             continue  # a row per call is for the workbook and the page
         screen.print()
         if table.view.headline:
