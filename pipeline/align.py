@@ -6,13 +6,15 @@ answers with pairs of places. It knows nothing of what is aligned.
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 from duckdb.func import PythonUDFType
 from rapidfuzz.distance import LCSseq, Levenshtein, Opcodes
 
@@ -22,7 +24,7 @@ CELLS = 1 << 29
 
 Pair = tuple[int | None, int | None]
 _FIELDS = ("base", "comparison", "base_parent", "comparison_parent")
-_NO_PLACES = pa.array([], pa.int64())
+_NONE = -1
 _ARGUMENTS: list[Any] = ["BIGINT[]", "VARCHAR[]", "BIGINT[]", "VARCHAR[]"]
 _ANSWER: Any = f"STRUCT({', '.join(f'{name} BIGINT' for name in _FIELDS)})[]"
 
@@ -43,30 +45,46 @@ def _align_batch(
     comparison_parents: pa.ChunkedArray,
     comparison_keys: pa.ChunkedArray,
 ) -> pa.Array:
-    columns = (base_parents, base_keys, comparison_parents, comparison_keys)
     offsets, parts = [0], []
-    for row in zip(*(column.to_pylist() for column in columns), strict=True):
-        pairs = [pair + parent for pair, parent in aligned_trees(*row)]
+    for row in range(len(base_keys)):
+        ours, theirs = _numbered(base_keys[row], comparison_keys[row])
+        pairs = _places(aligned_trees(base_parents[row].as_py(), ours, comparison_parents[row].as_py(), theirs))
         offsets.append(offsets[-1] + len(pairs))
-        parts.append(
-            [pa.array(places, pa.int64()) for places in zip(*pairs, strict=True)] or [_NO_PLACES] * len(_FIELDS)
-        )
-    fields = [pa.concat_arrays(places) for places in zip(*parts, strict=True)]
-    return pa.ListArray.from_arrays(offsets, pa.StructArray.from_arrays(fields, _FIELDS))
+        parts.append(pairs)
+    return pa.ListArray.from_arrays(offsets, pa.concat_arrays(parts))
+
+
+def _numbered(base: pa.ListScalar, comparison: pa.ListScalar) -> tuple[list[int], list[int]]:
+    """Keys as numbers, the same for the same text."""
+    numbers = pa.concat_arrays([base.values, comparison.values]).dictionary_encode().indices.to_pylist()
+    return numbers[: len(base.values)], numbers[len(base.values) :]
+
+
+def _places(pairs: Iterator[tuple[Pair, Pair]]) -> pa.StructArray:
+    """The pairs as structs of places."""
+    columns = [array("q") for _ in _FIELDS]
+    for pair, parent in pairs:
+        for column, place in zip(columns, pair + parent, strict=True):
+            column.append(_NONE if place is None else place)
+    fields = []
+    for column in columns:
+        places = pa.Array.from_buffers(pa.int64(), len(column), [None, pa.py_buffer(column)])
+        fields.append(pc.if_else(pc.equal(places, _NONE), pa.scalar(None, pa.int64()), places))
+    return pa.StructArray.from_arrays(fields, _FIELDS)
 
 
 def aligned_trees(
     base_parents: Sequence[int | None],
-    base_keys: Sequence[str],
+    base_keys: Sequence[Hashable],
     comparison_parents: Sequence[int | None],
-    comparison_keys: Sequence[str],
+    comparison_keys: Sequence[Hashable],
 ) -> Iterator[tuple[Pair, Pair]]:
     """Pairs of places (from 1) of two trees, depth first, each with the pair that it is a child of.
 
     Only children of a pair are paired with each other.
     """
     base, comparison = _children(base_parents), _children(comparison_parents)
-    numbers: dict[str, int] = {}
+    numbers: dict[Hashable, int] = {}
     base_numbers = [numbers.setdefault(key, len(numbers)) for key in base_keys]
     comparison_numbers = [numbers.setdefault(key, len(numbers)) for key in comparison_keys]
 
