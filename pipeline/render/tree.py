@@ -38,6 +38,7 @@ class Node:
     name: str
     level: int
     parent: Node | None
+    is_outside: bool  # a row of depth 0: what is in no node, beside the outermost ones of depth 1
     left_out: int = 0
     has_children: bool = False
     closes: int = 0  # nodes that end behind it
@@ -69,6 +70,12 @@ class Tree:
         return [(_TITLES[side], "diff" if side == "ratio" else side or "") for side in sides]
 
     @property
+    def not_drawn(self) -> list[str]:
+        """What the chart leaves out, with its figures."""
+        outside = [node for node in self.nodes if node.is_outside]
+        return [f"{node.name}: {', '.join(_figures(self, node))}" for node in outside]
+
+    @property
     def open_levels(self) -> int:
         """How many levels are open at first."""
         sizes = Counter(node.level for node in self.nodes)
@@ -76,8 +83,13 @@ class Tree:
 
     @property
     def largest(self) -> int:
-        """The largest difference, which colours are measured by."""
-        return max((abs(self.diff(node)) for node in self.nodes), default=0)
+        """The largest difference, which the shading of cells is measured by."""
+        return max(abs(self.diff(node)) for node in self.nodes)
+
+    @property
+    def drawn(self) -> list[Node]:
+        """The nodes of the chart: what is outside is often most of a run, and would leave no width and no colour."""
+        return [node for node in self.nodes if not node.is_outside]
 
     def diff(self, node: Node) -> int:
         """A node's difference, for its colour: none where it was not measured."""
@@ -118,7 +130,7 @@ def _nodes(rows: list[dict[str, Any]], name: str, depth: str) -> Iterator[Node]:
     for row in rows:
         while around and around[-1].row[depth] >= row[depth]:
             around.pop()
-        node = Node(row, clipped(row[name]), len(around), around[-1] if around else None)
+        node = Node(row, clipped(row[name]), len(around), around[-1] if around else None, not row[depth])
         around.append(node)
         yield node
 
@@ -147,14 +159,14 @@ def _closed(nodes: list[Node]) -> list[Node]:
 def _figure(tree: Tree) -> dict[str, Any] | None:
     """Base above comparison, a quantity as wide in the one as in the other, nodes in their order from left to right."""
     sides = (tree.measure.base, tree.measure.comparison)
-    roots = [node for node in tree.nodes if node.parent is None]
+    roots = [node for node in tree.drawn if node.parent is None]
     totals = [sum(node.row[side.name] or 0 for node in roots) for side in sides]
     if not any(totals):
         return None
     traces = [_icicle(tree, side, total) for side, total in zip(sides, totals, strict=True)]
     for trace, total, ends in zip(traces, totals, ([0.52, 1], [0, 0.48]), strict=True):
         trace["domain"] = {"x": [0, total / max(totals)], "y": ends}
-    levels = max(node.level for node in tree.nodes) + 2
+    levels = max(node.level for node in tree.drawn) + 2
     return {
         "data": [trace for trace, total in zip(traces, totals, strict=True) if total],
         "height": min(_CHART_HEIGHTS[1], max(_CHART_HEIGHTS[0], 2 * levels * _LEVEL_HEIGHT)),
@@ -168,7 +180,7 @@ def _figure(tree: Tree) -> dict[str, Any] | None:
 
 def _icicle(tree: Tree, side: Column, total: int) -> dict[str, Any]:
     """Plotly's trace of one side, below a node for all of it. What has nothing on this side has no area."""
-    nodes = [node for node in tree.nodes if node.row[side.name]]
+    nodes = [node for node in tree.drawn if node.row[side.name]]
     ids = {id(node): str(place) for place, node in enumerate(nodes, 1)}
     whole = f"{_TITLES[units.prefix(side)]}: {units.text(total, side)}"
     around = [_nearest(node, ids) for node in nodes]
@@ -188,14 +200,19 @@ def _icicle(tree: Tree, side: Column, total: int) -> dict[str, Any]:
         "marker": {
             "colors": [0, *(_stretched(tree.diff(node)) for node in nodes)],
             "coloraxis": "coloraxis",
-            "line": {"width": 1, "color": COLOURS["line"]},
+            "line": {"width": 0.5, "color": COLOURS["line"]},
         },
     }
 
 
 def _hover(tree: Tree, node: Node) -> str:
-    figures = [f"{_TITLES[units.prefix(column)]}: {units.row_text(node.row, column)}" for column in tree.columns]
-    return "<br>".join([chart_text(node.name, _LINE_WIDTH), *figures])
+    return "<br>".join([chart_text(node.name, _LINE_WIDTH), *_figures(tree, node)])
+
+
+def _figures(tree: Tree, node: Node) -> Iterator[str]:
+    for column in tree.columns:
+        if text := units.row_text(node.row, column):
+            yield f"{_TITLES[units.prefix(column)]} {text}"
 
 
 def _stretched(diff: int) -> float:
@@ -205,15 +222,16 @@ def _stretched(diff: int) -> float:
 
 def _coloraxis(tree: Tree) -> dict[str, Any]:
     """Colours from better to worse, with the differences that they stand for."""
-    largest, column = tree.largest, tree.measure.diff or tree.measure.base
+    largest, column = max(abs(tree.diff(node)) for node in tree.drawn), tree.measure.diff or tree.measure.base
     ticks = sorted({sign * part for sign in (-1, 1) for part in (0, largest // 9, largest // 3, largest)})
     end = _stretched(largest) or 1
     return {
         "cmin": -end,
         "cmax": end,
+        "showscale": largest > 0,
         "colorscale": [[0, COLOURS["better"]], [0.5, COLOURS["even"]], [1, COLOURS["worse"]]],
         "colorbar": {
-            "title": {"text": "Difference"},
+            "title": {"text": "Difference", "side": "right"},
             "tickvals": [_stretched(tick) for tick in ticks],
             "ticktext": [units.text(tick, column, signed=True) for tick in ticks],
             "thickness": 12,
