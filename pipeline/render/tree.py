@@ -27,6 +27,8 @@ _OPEN_NODES = 50
 _LEVEL_HEIGHT = 26
 _CHART_HEIGHTS = (300, 1_000)
 _LINE_WIDTH = 60
+# Seen through, so that areas thinner than their borders have a colour.
+_BORDER = "rgba(90, 98, 112, 0.35)"
 _TITLES = {"base": "Base", "comparison": "Comparison", "diff": "Difference", "ratio": "Ratio", None: ""}
 
 
@@ -52,7 +54,7 @@ class Tree:
     nodes: list[Node]
     count: int
 
-    @property
+    @cached_property
     def columns(self) -> list[Column]:
         """What is shown beside a name, from left to right."""
         chosen = (self.measure.diff, self.measure.ratio, self.measure.base, self.measure.comparison)
@@ -75,18 +77,18 @@ class Tree:
         outside = [node for node in self.nodes if node.is_outside]
         return [f"{node.name}: {', '.join(_figures(self, node))}" for node in outside]
 
-    @property
+    @cached_property
     def open_levels(self) -> int:
         """How many levels are open at first."""
         sizes = Counter(node.level for node in self.nodes)
         return sum(seen <= _OPEN_NODES for seen in accumulate(sizes[level] for level in sorted(sizes))) - 1
 
-    @property
+    @cached_property
     def largest(self) -> int:
         """The largest difference, which the shading of cells is measured by."""
         return max(abs(self.diff(node)) for node in self.nodes)
 
-    @property
+    @cached_property
     def drawn(self) -> list[Node]:
         """The nodes of the chart: what is outside is often most of a run, and would leave no width and no colour."""
         return [node for node in self.nodes if not node.is_outside]
@@ -200,7 +202,7 @@ def _icicle(tree: Tree, side: Column, total: int) -> dict[str, Any]:
         "marker": {
             "colors": [0, *(_stretched(tree.diff(node)) for node in nodes)],
             "coloraxis": "coloraxis",
-            "line": {"width": 0.5, "color": COLOURS["line"]},
+            "line": {"width": 0.5, "color": _BORDER},
         },
     }
 
