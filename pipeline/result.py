@@ -20,8 +20,8 @@ class ResultTable:
 
     @property
     def columns(self) -> list[Column]:
-        """Columns to show: keys that are the same in every row of a comparison are left out."""
-        return [column for column in self.view.columns if column.name not in SCOPE_KEYS]
+        """Columns to show: not the keys that are the same in every row of a comparison, nor a tree's names."""
+        return [column for column in self.view.columns if column.name not in (*SCOPE_KEYS, self.view.tree)]
 
     @property
     def silence(self) -> str | None:

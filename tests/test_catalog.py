@@ -64,6 +64,7 @@ def test_a_header_is_prose_then_tags(tmp_path):
         ("@column run_id id Run", "@column run_id", "needs a name, a type"),
         ("@grain run_id, thing", "@grain run_id, thin", "names thin"),
         ("@order thing desc", "@order rank", "names rank"),
+        ("-- @title Things\n", "-- @title Things\n-- @tree branch\n", "names branch"),
         ("select run_id", "create view x as select run_id", "bare select"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from html.parser import HTMLParser
 
@@ -54,6 +55,15 @@ HEADLINE = view(
     "device_ordinal, place",
     headline=True,
 )  # fmt: skip
+MODULE = dataclasses.replace(
+    view(
+        "module",
+        ["base_run_id id", "comparison_run_id id", "level depth", "operator name", "base_time_ns duration_ns",
+         "comparison_time_ns duration_ns", "diff_time_ns duration_ns", "ratio_time_ns ratio", "own name"],
+        "level, operator",
+    ),
+    tree="own",
+)  # fmt: skip
 
 
 def table(of, rows):
@@ -82,6 +92,16 @@ def headline(*rows):
         (device, "whole run", name, depth, place, base, new, new - base, new / base if base else None)
         for place, (device, name, depth, base, new) in enumerate(rows)
     ])  # fmt: skip
+
+
+def modules(*rows):
+    """(level, name, base ns, comparison ns) as the rows that SQL would give, each with an operator of its own."""
+    found = []
+    for level, name, base, new in rows:
+        diff = (new or 0) - (base or 0)
+        figures = (base, new, diff, new / base if base and new is not None else None)
+        found += [(level, "[ TOTAL ]", *figures, name), (level, "aten::mm", *figures, None)]
+    return table(MODULE, found)
 
 
 def side(run_id, status="complete", step=None):
@@ -311,3 +331,155 @@ def test_characters_that_turn_text_around_are_shown_as_such(render):
 def test_a_headline_without_rows_says_so(render):
     page = render(headline())
     assert "No rows for these two runs." in page.text
+
+
+# Net      ├────────────────┤
+# Norm     ├────┤              faster
+# Block          ├──────────┤  slower, Old gone, New new
+FEW = [
+    (1, "Net_0", 1_000, 1_300), (2, "Norm_0", 400, 300), (2, "Block_0", 600, 1_000), (3, "Mm_0", 500, 500),
+    (3, "Old_0", 100, None), (3, "New_0", None, 500), (1, "[ BACKWARD ]/Net_0", 2_000, 2_000), (2, "Norm_0", 0, 0),
+    (0, "(outside any module)", 9_000, 9_800),
+]  # fmt: skip
+
+
+class Nested(HTMLParser):
+    """The nodes of a page's tree: names that stand around each, with its cells, as a browser nests them."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.around, self.found, self.cells, self.opened = [], {}, None, []
+        self.feed(text[text.index('<div class="tree"') :])
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        if tag == "details":
+            self.opened.append("open" in attrs)
+        if "node" in attrs.get("class", "").split() and "titles" not in attrs["class"]:
+            self.cells = []
+        elif tag == "span" and self.cells is not None:
+            self.cells.append("")
+
+    def handle_data(self, data):
+        if self.cells:
+            self.cells[-1] += data.strip("\n")
+
+    def handle_endtag(self, tag):
+        if tag in ("summary", "div") and self.cells is not None:
+            name, *cells = self.cells
+            self.found["/".join([*self.around, name])] = cells
+            self.around += [name] if tag == "summary" else []
+            self.cells = None
+        elif tag == "details":
+            self.around.pop()
+
+
+@pytest.fixture
+def nested(render, tmp_path):
+    def nested(*rows):
+        render(modules(*rows))
+        return Nested((tmp_path / "page.html").read_text(encoding="utf-8"))
+
+    return nested
+
+
+def test_modules_are_a_tree_that_opens_with_figures_of_both_sides(nested):
+    tree = nested(*FEW)
+    assert tree.found == {
+        "Net_0": ["+300 ns", "×1.300", "1.000 µs", "1.300 µs"],
+        "Net_0/Norm_0": ["-100 ns", "×0.750", "400 ns", "300 ns"],
+        "Net_0/Block_0": ["+400 ns", "×1.667", "600 ns", "1.000 µs"],
+        "Net_0/Block_0/Mm_0": ["0 ns", "×1.000", "500 ns", "500 ns"],
+        "Net_0/Block_0/Old_0": ["-100 ns", "gone", "100 ns", ""],
+        "Net_0/Block_0/New_0": ["+500 ns", "new", "", "500 ns"],
+        "[ BACKWARD ]/Net_0": ["0 ns", "×1.000", "2.000 µs", "2.000 µs"],
+        "[ BACKWARD ]/Net_0/Norm_0": ["0 ns", "", "0 ns", "0 ns"],
+        "(outside any module)": ["+800 ns", "×1.089", "9.000 µs", "9.800 µs"],
+    }
+    assert tree.opened == [True, True, True]
+
+
+def test_modules_are_areas_of_their_time_coloured_by_difference(render):
+    page = render(modules(*FEW))
+    (figure,) = page.figures
+    base, new = figure["data"]
+
+    def areas(trace):
+        names = dict(zip(trace["ids"], trace["labels"], strict=True))
+        return {
+            (names.get(above, ""), name): value
+            for above, name, value in zip(trace["parents"], trace["labels"], trace["values"], strict=True)
+        }
+
+    whole = "Base: 3.000 µs"
+    assert areas(base) == {
+        ("", whole): 3_000, (whole, "Net_0"): 1_000, ("Net_0", "Norm_0"): 400, ("Net_0", "Block_0"): 600,
+        ("Block_0", "Mm_0"): 500, ("Block_0", "Old_0"): 100, (whole, "[ BACKWARD ]/Net_0"): 2_000,
+    }  # fmt: skip
+    assert areas(new)["Block_0", "New_0"] == 500
+    assert [trace["domain"]["x"] for trace in (base, new)] == [[0, 3_000 / 3_300], [0, 1]]
+    colours = dict(zip(base["labels"], base["marker"]["colors"], strict=True))
+    assert colours["Norm_0"] < 0 == colours["Mm_0"] < colours["Net_0"] < colours["Block_0"]
+    assert new["hovertext"][-2] == "New_0<br>Difference +500 ns<br>Ratio new<br>Comparison 500 ns"
+    assert base["hovertext"][1] == "Net_0<br>Difference +300 ns<br>Ratio ×1.300<br>Base 1.000 µs<br>Comparison 1.300 µs"
+    scale = figure["layout"]["coloraxis"]
+    assert scale["cmax"] == -scale["cmin"] == pytest.approx(500**0.5)
+    assert scale["colorbar"]["ticktext"][-1] == "+500 ns"
+    assert "Not drawn: (outside any module): Difference +800 ns, Ratio ×1.089, Base 9.000 µs" in page.text
+
+
+def test_areas_add_up_to_the_one_that_they_are_in(render):
+    for trace in render(modules(*FEW)).figures[0]["data"]:
+        inside = {}
+        for above, value in zip(trace["parents"], trace["values"], strict=True):
+            inside[above] = inside.get(above, 0) + value
+        sizes = dict(zip(trace["ids"], trace["values"], strict=True))
+        assert all(size <= sizes[above] for above, size in inside.items() if above)
+        assert inside["0"] == sizes["0"]
+
+
+def test_a_page_without_modules_has_no_tree(render):
+    for page in (
+        render(kernels(("a", 1, 2))),
+        render(modules()),
+        render(table(MODULE, [(1, "x", 1, 2, 1, 2.0, None)])),
+    ):
+        assert "tree" not in page.attributes("div", "class")
+        assert not page.figures
+
+
+def test_modules_without_device_time_are_a_tree_without_areas(render, nested):
+    assert not render(modules((1, "Net_0", None, None))).figures
+    assert nested((1, "Net_0", None, None), (2, "Norm_0", None, None)).found["Net_0/Norm_0"][2:] == ["", ""]
+
+
+def test_equal_runs_have_areas_and_no_scale_of_colours(render):
+    (figure,) = render(modules((1, "Net_0", 5, 5))).figures
+    assert figure["layout"]["coloraxis"]["showscale"] is False
+    assert figure["data"][0]["marker"]["colors"] == [0, 0]
+
+
+def test_hostile_names_are_text_in_the_tree_and_in_its_areas(render, tmp_path):
+    page = render(modules((1, "Net_0", 9, 99), *((2, name, 1, 2) for name in EVIL)))
+    assert page.kinds_of_scripts == ["application/json", "text/plain", None]
+    assert not page.attributes("img", "src")
+    assert not {name for _, attrs in page.elements for name in attrs if name.startswith("on")}
+    tree = Nested((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert list(tree.found) == ["Net_0", *(f"Net_0/{name}" for name in EVIL)]
+    for trace in page.figures[0]["data"]:
+        shown = [*trace["labels"], *trace["hovertext"]]
+        assert not [text for text in shown if "<" in text.replace("<br>", "")]
+
+
+def test_of_many_modules_the_largest_are_shown_with_those_around_them(nested, render):
+    layers = [(2, f"Layer_{i}", i, 2 * i) for i in range(3_000)]
+    rows = [(1, "Net_0", 9_000_000, 9_000_000), *layers, (1, "Small_0", 0, 0)]
+    tree = nested(*rows)
+    assert len(tree.found) == 2_000
+    assert [*tree.found][:2] == ["Net_0 + 1,001 not shown", "Net_0 + 1,001 not shown/Layer_1001"]
+    assert "2,000 of 3,002 nodes are in the tree, those with most on either side." in render(modules(*rows)).text
+    assert tree.opened == [False]
+
+
+def test_modules_may_be_nested_deeper_than_python_recurses(nested):
+    assert len(nested(*((level, "Net_0", 5, 5) for level in range(1, 1_500))).opened) == 1_498

@@ -10,6 +10,7 @@
 -- @position 10                         (where it stands among the comparisons)
 -- @detail                              (where it has a row per call, and can be left out)
 -- @alternative modules                 (modules or operators: the one kind is shown or the other)
+-- @tree column                         (where rows are a tree: names of its nodes, NULL in a row that is none)
 -- @grain column, column
 -- @order column desc, column
 -- @materialized                        (where the result is kept per run as Parquet)
@@ -43,7 +44,10 @@ COLUMN_TYPES: dict[str, tuple[str, ...]] = {
 # Views of which one kind or the other is shown.
 ALTERNATIVES = ("modules", "operators")
 VIEW_LAYERS = ("staging", "intermediate", "marts")
-_TAGS = ("title", "sheet", "headline", "detail", "alternative", "position", "grain", "order", "materialized", "column")
+_TAGS = (
+    "title", "sheet", "headline", "position", "detail", "alternative", "tree",
+    "grain", "order", "materialized", "column",
+)  # fmt: skip
 _REFERENCE = re.compile(r"\b(raw|seeds|macros|staging|intermediate|marts)\.([a-z_][a-z0-9_]*)")
 _COMMENT_OR_STRING = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'", re.DOTALL)
 
@@ -77,6 +81,7 @@ class View:
     body: str
     references: frozenset[str]
     alternative: str | None = None
+    tree: str | None = None
 
     @property
     def qualified(self) -> str:
@@ -122,6 +127,7 @@ def parse_view(path: Path) -> View:
         headline="headline" in single,
         detail="detail" in single,
         alternative=single.get("alternative"),
+        tree=single.get("tree"),
         position=_position(path, single.get("position", "0")),
         grain=tuple(part.strip() for part in single["grain"].split(",")),
         order=single["order"],
@@ -189,9 +195,9 @@ def _check_columns(path: Path, view: View) -> None:
     if len(set(names)) != len(names) or not names:
         raise CatalogError(f"{path}: columns must be listed once each")
     ordered = [re.split(r"\s", part.strip())[0] for part in view.order.split(",")]
-    for name in [*view.grain, *ordered]:
+    for name in [*view.grain, *ordered, *([view.tree] if view.tree else [])]:
         if name not in names:
-            raise CatalogError(f"{path}: @grain or @order names {name}, which is no column")
+            raise CatalogError(f"{path}: @grain, @order or @tree names {name}, which is no column")
 
 
 def _references(body: str) -> frozenset[str]:

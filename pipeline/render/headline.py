@@ -18,7 +18,7 @@ from pipeline.render.names import chart_text, clipped
 # Unit and divisor of a chart's axis; other quantities do not add up to a whole and get no chart.
 CHART_UNITS = {"duration_ns": ("ms", 1_000_000), "bytes": ("MiB", 1 << 20)}
 _VERDICTS = {"duration_ns": ("slower", "faster"), "bytes": ("more", "less")}
-_COLOURS = {"worse": "#cf4a3f", "better": "#2c9a6a", "total": "#6c82ab", "line": "#8a93a3"}
+COLOURS = {"worse": "#cf4a3f", "better": "#2c9a6a", "total": "#6c82ab", "line": "#8a93a3", "even": "#dfe3ea"}
 
 
 @dataclass(frozen=True)
@@ -148,10 +148,10 @@ def _waterfall(measure: units.Measure, ends: tuple[int, int], parts: list[tuple[
         "cliponaxis": False,
         "hoverinfo": "text",
         "hovertext": [f"{name}<br>{text}" for name, text in zip(names, texts, strict=True)],
-        "increasing": {"marker": {"color": _COLOURS["worse"]}},
-        "decreasing": {"marker": {"color": _COLOURS["better"]}},
-        "totals": {"marker": {"color": _COLOURS["total"]}},
-        "connector": {"line": {"color": _COLOURS["line"], "width": 1, "dash": "dot"}},
+        "increasing": {"marker": {"color": COLOURS["worse"]}},
+        "decreasing": {"marker": {"color": COLOURS["better"]}},
+        "totals": {"marker": {"color": COLOURS["total"]}},
+        "connector": {"line": {"color": COLOURS["line"], "width": 1, "dash": "dot"}},
     }
     levels = [level / divisor for level in accumulate((part for _, part in steps), initial=ends[0])]
     ticks = {"tickvals": trace["x"], "ticktext": names, "fixedrange": True}

@@ -24,6 +24,7 @@ from pipeline.catalog.header import Column, View
 from pipeline.render import units
 from pipeline.render.headline import CHART_UNITS, Headline, depth_column, headlines
 from pipeline.render.names import clipped
+from pipeline.render.tree import Node, Tree, tree
 from pipeline.result import Comparison, ResultTable, Side
 from pipeline.version import VERSION
 
@@ -32,6 +33,8 @@ MAX_BYTES = 6_000_000
 ROW_LIMITS = (500, 250, 100, 50, 20, 5, 0)
 # A headline keeps this many whatever the size of the other tables, so that each device has its sentence and chart.
 _HEADLINE_ROWS = 100
+# A tree shows more nodes than its table has rows: most of them are closed.
+_NODES_PER_ROW = 4
 _TEMPLATES = Path(__file__).with_name("templates")
 _TEXT_TYPES = ("name", "text", "category", "flag")
 _BANDS = {"base": "base", "comparison": "comparison", "diff": "diff", "ratio": "diff", None: ""}
@@ -52,7 +55,7 @@ def write_html(result: Comparison, path: Path) -> Path:
 def _page(result: Comparison, path: Path, limit: int) -> str:
     sections = [_section(table, path, limit) for table in result.tables.values()]
     script = (_TEMPLATES / "page.js").read_text(encoding="utf-8")
-    library = _plotly() if any(headline.figure for section in sections for headline in section.headlines) else None
+    library = _plotly() if any(section.has_chart for section in sections) else None
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -148,6 +151,13 @@ class _Section:
     rows: list[tuple[int | None, list[_Cell]]]
     headlines: list[Headline]
     remarks: list[str]
+    tree: Tree | None
+    nodes: list[tuple[Node, list[_Cell]]]
+
+    @property
+    def has_chart(self) -> bool:
+        """Is there anything that plotly draws?"""
+        return any(headline.figure for headline in self.headlines) or bool(self.tree and self.tree.figure)
 
 
 def _section(table: ResultTable, path: Path, limit: int) -> _Section:
@@ -156,6 +166,7 @@ def _section(table: ResultTable, path: Path, limit: int) -> _Section:
     if table.view.headline and limit:
         limit = max(limit, _HEADLINE_ROWS)
     rows = table.rows.slice(0, limit).to_pylist()
+    shown = tree(table, _NODES_PER_ROW * limit)
     return _Section(
         view=table.view,
         row_count=table.rows.num_rows,
@@ -164,7 +175,14 @@ def _section(table: ResultTable, path: Path, limit: int) -> _Section:
         rows=list(_rows(table, columns, rows)),
         headlines=list(headlines(table.view, rows)) if table.view.headline else [],
         remarks=list(_remarks(table, path, len(rows))),
+        tree=shown,
+        nodes=[(node, list(_figures(shown, node))) for node in shown.nodes] if shown else [],
     )
+
+
+def _figures(shown: Tree, node: Node) -> Iterator[_Cell]:
+    for column in shown.columns:
+        yield _cell(node.row, column, shown.largest, is_tree=False)
 
 
 def _columns(table: ResultTable) -> list[Column]:

@@ -17,6 +17,6 @@ def clipped(text: str) -> str:
     return text if len(text) <= TEXT_LIMIT else f"{text[:TEXT_LIMIT]}… ({len(text):,} characters)"
 
 
-def chart_text(name: str) -> str:
-    """A name for a chart, in short lines; plotly takes its own small set of tags, links among them, from text."""
-    return "<br>".join(html.escape(line, quote=False) for line in textwrap.wrap(clipped(name)[:120], 13)) or " "
+def chart_text(name: str, width: int = 13) -> str:
+    """A name for a chart, in lines of `width`; plotly takes its own small set of tags, links among them, from text."""
+    return "<br>".join(html.escape(line, quote=False) for line in textwrap.wrap(clipped(name)[:120], width)) or " "

@@ -3,12 +3,14 @@
 -- Modules are paired from the outermost down: within two that are paired, those inside by the longest common subsequence of
 -- their classes in the order of their first calls, so that a layer that one side lacks moves no other. The variable
 -- `op_name_map` maps classes and operators of both sides. The backward pass pairs as the forward pass does. Within two
--- modules operators are paired by name. A missing side counts as nothing in a difference.
+-- modules operators are paired by name. A missing side counts as nothing in a difference. What is outside any module comes last,
+-- so that a module stands below the nearest one above it with a lower level.
 --
 -- @title Modules
 -- @sheet ModuleCompareStatistic
 -- @position 45
 -- @alternative modules
+-- @tree own_name
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, row_order
 -- @order row_order
 -- @column base_run_id id Run compared with
@@ -35,6 +37,7 @@
 -- @column diff_device_self_duration_ns duration_ns Device time without modules inside, comparison − base
 -- @column diff_device_total_duration_ns duration_ns Device time with modules inside, comparison − base
 -- @column ratio_device_total_duration_ns ratio Device time with modules inside, comparison / base
+-- @column own_name name Name without those of the modules around it, of both sides where they differ; NULL for an operator
 with
 base_tree as (
     select run_id, step, list(parent_place order by place) as parents, list(alignment_key order by place) as keys
@@ -92,7 +95,9 @@ paired as not materialized (
     select
         pair.* exclude (base_place, comparison_place),
         base.module_name as base_name,
-        comparison.module_name as comparison_name
+        comparison.module_name as comparison_name,
+        macros.own_name(base.module_name, base.parent_name) as base_own_name,
+        macros.own_name(comparison.module_name, comparison.parent_name) as comparison_own_name
     from pair
     left join placed as base
         on
@@ -136,7 +141,12 @@ select
     entry.comparison_step,
     row_number() over (
         partition by entry.base_run_id, entry.base_step, entry.comparison_run_id, entry.comparison_step
-        order by entry.is_backward, entry.alignment_order, entry.operator_key <> '[ TOTAL ]', entry.operator_key
+        order by
+            coalesce(base.module_level, comparison.module_level) = 0,
+            entry.is_backward,
+            entry.alignment_order,
+            entry.operator_key <> '[ TOTAL ]',
+            entry.operator_key
     ) as row_order,
     coalesce(base.module_class, comparison.module_class) as module_class,
     coalesce(base.module_level, comparison.module_level) as module_level,
@@ -156,7 +166,12 @@ select
     comparison.call_stack as comparison_call_stack,
     macros.or_nothing(comparison.run_id, comparison.device_self_duration_ns) - macros.or_nothing(base.run_id, base.device_self_duration_ns) as diff_device_self_duration_ns,
     macros.or_nothing(comparison.run_id, comparison.device_total_duration_ns) - macros.or_nothing(base.run_id, base.device_total_duration_ns) as diff_device_total_duration_ns,
-    macros.ratio(base.device_total_duration_ns, comparison.device_total_duration_ns) as ratio_device_total_duration_ns
+    macros.ratio(base.device_total_duration_ns, comparison.device_total_duration_ns) as ratio_device_total_duration_ns,
+    case
+        when entry.operator_key <> '[ TOTAL ]' then null
+        when entry.base_own_name <> entry.comparison_own_name then entry.base_own_name || ' → ' || entry.comparison_own_name
+        else coalesce(entry.base_own_name, entry.comparison_own_name)
+    end as own_name
 from entry
 left join marts.module_entry as base
     on

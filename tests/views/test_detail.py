@@ -81,6 +81,36 @@ def test_a_renamed_layer_is_alone_on_both_sides_unless_the_map_names_it():
         assert house.rows(f"{operators} order by row_order") == [("[ TOTAL ]",), ("aten::gelu",)]
 
 
+def test_modules_are_a_tree_of_own_names_by_level_and_operators_are_none():
+    backward = [
+        op("aten::norm", 20, 5, sequence_number=5),
+        op("NormBackward0", 2_000, 50, tid=2, sequence_number=5, forward_thread=1),
+        launch("x", 2_010, 1, correlation=90, tid=2),
+        kernel("norm_backward", 12_000, 7, correlation=90),
+        launch("x", 3_000, 1, correlation=91),
+        kernel("alone", 13_000, 5, correlation=91),
+    ]
+    house = views(a=[*layers("Linear", "Norm"), *backward], b=[*layers("Linear", "Linear", "Norm"), *backward])
+    rows = house.rows(
+        "select module_level, own_name, operator_name, base_device_total_duration_ns,"
+        " comparison_device_total_duration_ns"
+        f" from marts.module_comparison where {SCOPE} order by row_order"
+    )
+    assert [row for row in rows if (row[1] is None) == (row[2] == "[ TOTAL ]")] == []
+    assert [(level, name, *totals) for level, name, _, *totals in rows if name] == [
+        (1, "Net_0", 20, 30),
+        (2, "Linear_0", 10, 10),
+        (2, "Linear_1", None, 10),
+        (2, "Norm_0", 10, 10),
+        (1, "[ BACKWARD ]/Net_0", 7, 7),
+        (2, "Linear_0", 7, 7),
+        (0, "(outside any module)", 5, 5),
+    ]
+    names = f"select own_name from marts.module_comparison where {SCOPE} and own_name like '%→%'"
+    other = views(a=layers("Linear", "Norm", "Linear"), b=layers("Norm", "Linear"))
+    assert other.rows(names) == [("Linear_1 → Linear_0",)]
+
+
 def test_calls_of_modules_and_their_operators_pair_one_by_one():
     house = views(a=layers("Norm", "Linear"), b=layers("Norm", "Relu", "Linear", slower=[2]))
     rows = house.rows(

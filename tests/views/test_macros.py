@@ -1,4 +1,4 @@
-"""The macros that views share: ratio, bandwidth, event_kind, is_step_marker."""
+"""The macros that views share: ratio, bandwidth, event_kind, is_step_marker, own_name."""
 
 from __future__ import annotations
 
@@ -84,3 +84,19 @@ def test_what_an_event_is_follows_from_its_category(house, category, kind):
 )
 def test_a_step_marker_is_told_by_its_whole_name(house, name, expected):
     assert house.connection.execute("select macros.is_step_marker(?::varchar)", [name]).fetchone() == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("name", "parent", "own"),
+    [
+        ("/Net_0", None, "Net_0"),
+        ("/Net_0/Linear_3", "/Net_0", "Linear_3"),
+        ("[ BACKWARD ]/Net_0", None, "[ BACKWARD ]/Net_0"),
+        ("[ BACKWARD ]/Net_0/Linear_3", "[ BACKWARD ]/Net_0", "Linear_3"),
+        ("Optimizer.step#SGD.step", None, "Optimizer.step#SGD.step"),
+        ("", None, "(outside any module)"),
+        (None, None, None),
+    ],
+)
+def test_own_name_is_the_name_without_those_around(house, name, parent, own):
+    assert house.connection.execute("select macros.own_name(?, ?)", [name, parent]).fetchone() == (own,)

@@ -119,8 +119,10 @@ async function draw(charts) {
   document.head.append(script);
   for (const chart of charts) {
     const { data, layout } = JSON.parse(chart.firstElementChild.textContent);
-    const axes = { xaxis: { automargin: true, ...layout.xaxis }, yaxis: { automargin: true, ...layout.yaxis } };
-    await Plotly.newPlot(chart, data, { ...LAYOUT, ...axes }, CONFIG);
+    for (const axis of ["xaxis", "yaxis"]) {
+      if (layout[axis]) layout[axis] = { automargin: true, ...layout[axis] };
+    }
+    await Plotly.newPlot(chart, data, { ...LAYOUT, ...layout }, CONFIG);
   }
 }
 

@@ -1,0 +1,6 @@
+-- Name of a module without those of the modules around it; NULL for NULL. The outermost of a backward pass keeps its mark.
+own_name(module_name, parent_name) as
+    case
+        when module_name = '' then '(outside any module)'
+        else ltrim(substr(module_name, 1 + coalesce(length(parent_name), 0)), '/')
+    end
