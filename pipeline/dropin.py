@@ -25,8 +25,6 @@ FLAGS: dict[str, tuple[str, ...]] = {
     "--force": (),  # there are no checks of size, owner or permissions to skip
 }
 VALUES = {"--output-path": "--output"}
-# Options whose value is taken and not needed: launches are found by correlation ids, not by flows of some category.
-NOT_NEEDED = ("--gpu-flow-cat",)
 TARGET = ("-d", "--profiling-path")
 BASE = ("-bp", "--benchmark-profiling-path")
 
@@ -44,8 +42,6 @@ def translated(arguments: Sequence[str]) -> list[str]:
             paths["target" if name in TARGET else "base"] = waiting.pop(0)
         elif name in FLAGS:
             done += FLAGS[name]
-        elif name in NOT_NEEDED and waiting:
-            waiting.pop(0)
         elif name == "--op-name-map" and waiting:
             done += [name, _json(waiting.pop(0))]
         else:
