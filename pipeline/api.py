@@ -43,6 +43,7 @@ def ingest(
     warehouse: PathLike | None = None,
     strict: bool = False,
     prefer: str = FORMS[0],
+    gpu_flow_cat: str | None = None,
     memory: str | None = None,
     workers: int = 1,
     progress: Progress | None = None,
@@ -51,12 +52,17 @@ def ingest(
 
     `label` names the execution, one for all sources; without it each run is named after its file or folder. `strict`
     makes a trace that had to be mended an error. `prefer` (`database` or `text`) chooses where an Ascend profile has
-    both. `memory` limits DuckDB (`2GB`). `workers` sources are read at once, in processes of their own if more than one
-    (which the caller's main module must allow), all that the machine bears with 0. `progress` receives (file, bytes
-    read). Raises InputError for the first source that cannot be read; runs ingested before it stay.
+    both. `gpu_flow_cat` names the only category of flows that may tell launches where correlation ids do not; without
+    it any category may. `memory` limits DuckDB (`2GB`). `workers` sources are read at once, in processes of their own
+    if more than one (which the caller's main module must allow), all that the machine bears with 0. `progress` receives
+    (file, bytes read). Raises InputError for the first source that cannot be read; runs ingested before it stay.
     """
     paths = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
-    found = [source for path in paths for source in find_sources(Path(path), _form(prefer))]
+    found = [
+        replace(source, flow_category=gpu_flow_cat)
+        for path in paths
+        for source in find_sources(Path(path), _form(prefer))
+    ]
     house = Warehouse(warehouse_folder(warehouse), memory)
     several = label is not None and len(found) > 1
     wanted = [(source, label or source.name) for source in found]
@@ -82,6 +88,7 @@ def compare(
     html: bool = True,
     strict: bool = False,
     prefer: str = FORMS[0],
+    gpu_flow_cat: str | None = None,
     memory: str | None = None,
     workers: int = 1,
     progress: Progress | None = None,
@@ -90,14 +97,20 @@ def compare(
 
     Returns the result tables as Arrow; with `output` it also writes a workbook and an HTML page into that folder.
     `only` and `skip` choose views by name; without `modules` operators are shown also where both runs have modules, and
-    `matching` says what operators are paired by. `prefer` and `workers` as in `ingest`. `memory` limits DuckDB (`2GB`;
-    half of the machine without it). Raises UsageError for an unknown run, step or view.
+    `matching` says what operators are paired by. `prefer`, `gpu_flow_cat` and `workers` as in `ingest`. `memory` limits
+    DuckDB (`2GB`; half of the machine without it). Raises UsageError for an unknown run, step or view.
     """
     house = Warehouse(warehouse_folder(warehouse), memory)
     views = _chosen(house.catalog, only, skip, details)
     sources = {
-        side: source for side in (base, comparison) if (source := _source(house, side, _form(prefer))) is not None
+        side: replace(source, flow_category=gpu_flow_cat)
+        for side in (base, comparison)
+        if (source := _source(house, side, _form(prefer))) is not None
     }
+    if gpu_flow_cat is not None and not sources:
+        raise UsageError(
+            "--gpu-flow-cat says how a trace is read, and both runs are in the warehouse already; ingest with it"
+        )
     wanted = [(source, source.name) for source in sources.values()]
     done = ingest_sources(house, wanted, False, strict, progress, workers or worker_count(list(sources.values())))
     ingested = dict(zip(sources, (run.run_id for run in done), strict=True))

@@ -77,6 +77,14 @@ WorkersOption = Annotated[
 PreferOption = Annotated[
     Form, typer.Option("--prefer", help="What to read where an Ascend profile holds text and database.")
 ]
+FlowOption = Annotated[
+    str | None,
+    typer.Option(
+        "--gpu-flow-cat",
+        metavar="NAME",
+        help="Category of the flows that tell launches where correlation ids do not (default: any).",
+    ),
+]
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show a traceback on errors.")]
 
 
@@ -126,6 +134,7 @@ def compare(
     ] = None,
     strict: StrictOption = False,
     prefer: PreferOption = Form.database,
+    gpu_flow_cat: FlowOption = None,
     memory: MemoryOption = None,
     workers: WorkersOption = 0,
     debug: DebugOption = False,
@@ -148,6 +157,7 @@ def compare(
             html=html,
             strict=strict,
             prefer=prefer.value,
+            gpu_flow_cat=gpu_flow_cat,
             memory=memory,
             workers=workers,
             progress=progress,
@@ -166,6 +176,7 @@ def ingest(
     warehouse: WarehouseOption = None,
     strict: StrictOption = False,
     prefer: PreferOption = Form.database,
+    gpu_flow_cat: FlowOption = None,
     memory: MemoryOption = None,
     workers: WorkersOption = 0,
     debug: DebugOption = False,
@@ -178,6 +189,7 @@ def ingest(
             warehouse=warehouse,
             strict=strict,
             prefer=prefer.value,
+            gpu_flow_cat=gpu_flow_cat,
             memory=memory,
             workers=workers,
             progress=progress,

@@ -21,12 +21,12 @@ FLAGS: dict[str, tuple[str, ...]] = {
     "--enable-kernel-compare": ("--only", "kernel"),
     "--enable-api-compare": ("--only", "host_call"),
     "--disable-details": ("--no-details",),
-    "--use-kernel-type": (),  # kernels of a trace with types are shown with them anyway
+    "--use-kernel-type": ("--skip", "kernel"),
     "--force": (),  # there are no checks of size, owner or permissions to skip
 }
+# What options become beside `--use-kernel-type`: kernels by type alone, without their shapes.
+BY_TYPE: dict[str, tuple[str, ...]] = {"--enable-kernel-compare": ("--only", "kernel_type")}
 VALUES = {"--output-path": "--output"}
-# Options whose value is taken and not needed: launches are found by correlation ids, not by flows of some category.
-NOT_NEEDED = ("--gpu-flow-cat",)
 TARGET = ("-d", "--profiling-path")
 BASE = ("-bp", "--benchmark-profiling-path")
 
@@ -36,16 +36,15 @@ def translated(arguments: Sequence[str]) -> list[str]:
     done: list[str] = []
     paths: dict[str, str] = {}
     waiting = [part for argument in arguments for part in _split(argument)]
+    flags = FLAGS | BY_TYPE if "--use-kernel-type" in waiting else FLAGS
     while waiting:
         name = waiting.pop(0)
         if name in TARGET or name in BASE:
             if not waiting:
                 return list(arguments)  # the parser says what is missing
             paths["target" if name in TARGET else "base"] = waiting.pop(0)
-        elif name in FLAGS:
-            done += FLAGS[name]
-        elif name in NOT_NEEDED and waiting:
-            waiting.pop(0)
+        elif name in flags:
+            done += flags[name]
         elif name == "--op-name-map" and waiting:
             done += [name, _json(waiting.pop(0))]
         else:

@@ -23,7 +23,7 @@ from pipeline.version import VERSION
 from pipeline.workers import Progress, ahead, executor
 
 # Kinds that tell how the data looks, not that some of it was changed or set aside.
-_HARMLESS = frozenset({"overlap", "overlap_analysis"})
+_HARMLESS = frozenset({"flow_category", "overlap", "overlap_analysis"})
 _DETAIL_CHARACTERS = 100
 
 
@@ -76,9 +76,10 @@ class _Ingest:
             "source_path": str(source.path.resolve()),
             "source_bytes": sum(stat.st_size for stat in stats),
             "source_modified_ns": max(stat.st_mtime_ns for stat in stats),
+            "flow_category": source.flow_category,
         }
         for run_id, manifest in self._house.manifests().items():
-            if known.items() <= manifest.items():
+            if known.items() <= ({"flow_category": None} | manifest).items():
                 return _Job(source, label, known, run_id=run_id)
         folder = self._house.new_folder()
         self._folders.append(folder)

@@ -186,5 +186,6 @@ PROBLEM_KINDS: dict[str, str] = {
     "trailing_bytes": "bytes after the end of the compressed data were ignored",
     "no_time": "device activities without a usable time were quarantined",
     "overlap_analysis": "figures of the profiler's Overlap Analysis, which are shown, do not agree with the activities",
+    "flow_category": "the category that --gpu-flow-cat named links no device activity that lacks a launch",
     "overlap": "activities run past a later start on their own stream (suspect, unchanged)",
 }

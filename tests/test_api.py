@@ -64,6 +64,32 @@ def test_an_edited_file_is_another_run(tmp_path, house):
     assert edited.run_id.startswith("t-")
 
 
+def test_a_named_category_of_flows_makes_a_run_of_its_own(tmp_path, house):
+    def flow(category, at):
+        known = {"cat": category, "name": "flow", "id": 1}
+        return [
+            known | {"ph": "s", "pid": 4242, "tid": 1, "ts": at},
+            known | {"ph": "f", "bp": "e", "pid": 0, "tid": 7, "ts": 1030},
+        ]
+
+    events = [traces.operator("aten::mm", 1000, 5), traces.operator("aten::add", 1010, 5), traces.kernel("k", 1030, 10)]
+    source = traces.write(tmp_path / "t.json", [*events, *flow("a", 1002), *flow("b", 1012)])
+    operator = "select run_id, operator_name from intermediate.int_device_activity"
+    (plain,) = pipeline.ingest(source, warehouse=house)
+    (named,) = pipeline.ingest(source, gpu_flow_cat="B", warehouse=house)
+    assert (named.is_new, named.problems) == (True, ())
+    assert pairs(house, operator) == {plain.run_id: "aten::mm", named.run_id: "aten::add"}
+    for category, run in ((None, plain), ("B", named)):
+        (again,) = pipeline.ingest(source, gpu_flow_cat=category, warehouse=house)
+        assert (again.run_id, again.is_new) == (run.run_id, False)
+    (absent,) = pipeline.ingest(source, gpu_flow_cat="c", warehouse=house, strict=True)
+    assert "links no device activity" in absent.problems[0]
+    compared = pipeline.compare(source, source, gpu_flow_cat="B", warehouse=house)
+    assert compared.base.run["run_id"] == named.run_id
+    with pytest.raises(UsageError, match="--gpu-flow-cat"):
+        pipeline.compare(plain.run_id, named.run_id, gpu_flow_cat="a", warehouse=house)
+
+
 def test_a_label_that_is_no_file_name_is_kept_and_escaped(tmp_path, house):
     (run,) = pipeline.ingest(traces.write(tmp_path / "t.json"), label="v2/3 ünï'x", warehouse=house)
     assert run.run_id == "v2_3_ünï_x"

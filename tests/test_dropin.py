@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from fixtures.ascend import Execution, write_text
 from pipeline import cli, dropin
 from pipeline.dropin import translated
 from pipeline.errors import UsageError
@@ -25,7 +26,10 @@ TABLE = Path(__file__).resolve().parents[1] / "docs" / "drop-in.md"
         (["--max_kernel_num=5", "--use_input_shape"], ["--max-kernel-num", "5", "--use-input-shape"]),
         (["--op_name_map={'a': 'b'}"], ["--op-name-map", '{"a": "b"}']),
         (["--op_name_map", "__import__('os')"], ["--op-name-map", "__import__('os')"]),
-        (["--gpu_flow_cat", "async", "--base_step", "3"], ["--base-step", "3"]),
+        (["--use_kernel_type"], ["--skip", "kernel"]),
+        (["--enable_kernel_compare", "--use_kernel_type"], ["--only", "kernel_type", "--skip", "kernel"]),
+        (["--use_kernel_type", "--enable_kernel_compare"], ["--skip", "kernel", "--only", "kernel_type"]),
+        (["--gpu_flow_cat", "async", "--base_step", "3"], ["--gpu-flow-cat", "async", "--base-step", "3"]),
         (["-d"], ["-d"]),
     ],
 )
@@ -35,11 +39,11 @@ def test_options_become_ours(given, expected):
 
 def test_every_option_is_in_the_table_for_people():
     table = TABLE.read_text(encoding="utf-8")
-    for name in (*dropin.FLAGS, *dropin.VALUES, *dropin.NOT_NEEDED, *dropin.TARGET, *dropin.BASE):
+    for name in (*dropin.FLAGS, *dropin.VALUES, "--gpu-flow-cat", *dropin.TARGET, *dropin.BASE):
         assert f"`{name if name.count('-') < 3 else '--' + name[2:].replace('-', '_')}`" in table or (
             "--" + name[2:].replace("-", "_") in table
         ), name
-    for flag, ours in dropin.FLAGS.items():
+    for flag, ours in (*dropin.FLAGS.items(), *dropin.BY_TYPE.items()):
         if ours:
             assert " ".join(ours) in table, flag
 
@@ -54,6 +58,19 @@ def test_a_script_changes_one_word(tmp_path, monkeypatch):
     assert "Kernels" in done.stdout
     assert "Operators" in done.stdout
     assert "Headline" not in done.stdout
+
+
+def test_kernels_are_compared_by_type_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    base = write_text(Execution(), tmp_path / "base")
+    new = write_text(Execution(slower=7), tmp_path / "new")
+    arguments = ["-d", str(new), "-bp", str(base), "--enable_kernel_compare"]
+    plain = CliRunner().invoke(cli.app, ["compare", *arguments, "--no-html"])
+    by_type = CliRunner().invoke(cli.app, ["compare", *arguments, "--no-html", "--use_kernel_type"])
+    assert (plain.exit_code, by_type.exit_code) == (0, 0), plain.output + by_type.output
+    assert ("Kernel types" in plain.stdout, "Kernel types" in by_type.stdout) == (False, True)
+    assert ("32,64;64,64" in plain.stdout, "32,64;64,64" in by_type.stdout) == (True, False)
+    assert "MatMulV2" in by_type.stdout
 
 
 @pytest.mark.parametrize("given", ["{", '{"a": 1}', "[1]", "no/such/file.json"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from pipeline.extract.formats import (
     step_trace_time,
 )
 from pipeline.extract.report import Report
+from pipeline.schema import RAW_TABLES
 
 FORMATS: tuple[ModuleType, ...] = (
     kineto,
@@ -55,13 +57,15 @@ FORMS = ("database", "text")
 class Source:
     """What one run is read from: a trace file, or the files of one profile folder, which is then `path`.
 
-    `note` says which of two forms of the same profile was taken, None where there was no choice.
+    `note` says which of two forms of the same profile was taken, None where there was no choice. `flow_category` is
+    what a person calls the flows from launches to device activities: a fact of the run, which makes it another one.
     """
 
     path: Path
     files: tuple[Path, ...]
     name: str
     note: str | None = None
+    flow_category: str | None = None
 
     def extract(
         self, report: Report, progress: Callable[[Path, int], None] | None = None
@@ -75,6 +79,10 @@ class Source:
                 continue
             advance = (lambda size, file=file: progress(file, size)) if progress else None
             yield from found.extract(file, report, advance)
+        if self.flow_category is not None:
+            report.read(0, hashlib.sha256(self.flow_category.encode()).hexdigest())
+            fact = {"key": "tracemill.flow_category", "value": self.flow_category}
+            yield "trace_metadata", pa.RecordBatch.from_pylist([fact], schema=RAW_TABLES["trace_metadata"])
 
     @property
     def format(self) -> str:

@@ -1,6 +1,7 @@
 -- Where device activities were launched from: one row per device activity.
 --
--- The launch is the runtime call with the activity's correlation id; one graph launch has many activities. The launching
+-- The launch is the runtime call with the activity's correlation id; one graph launch has many activities. Where none has it, the
+-- launch is the call in which a flow starts that ends at the activity. The launching
 -- operator is the innermost one open at the launch, the top operator the outermost. External ids are another id space:
 -- they name an operator only where the launch does not. The step is the launch's; else the one that an Ascend profiler
 -- recorded, else the one whose copy on the device's track covers the activity's start. The backward pass is told by the names of the operators, by the
@@ -12,7 +13,7 @@
 -- @materialized
 -- @column run_id id Run that the activity belongs to
 -- @column event_index id Place of the activity in the file
--- @column launch_index id Runtime call that launched it
+-- @column launch_index id Runtime call that launched it, or the call that a flow to it starts in
 -- @column launch_name name Name of that call
 -- @column launch_start_ns timestamp_ns Start of that call
 -- @column operator_index id Innermost operator around the launch, its place in the file
@@ -22,24 +23,34 @@
 -- @column is_backward flag Was it launched by the backward pass?
 -- @column step id Step that it belongs to
 with
-launch as (
+host as (
     select
         run_id,
+        event_index,
+        call_kind,
         correlation,
-        min_by(
-            {
-                'event_index': event_index,
-                'call_name': call_name,
-                'start_ns': start_ns,
-                'operator_index': operator_index,
-                'top_operator_index': top_operator_index,
-                'step': step
-            },
-            event_index
-        ) as call
+        {
+            'event_index': event_index,
+            'call_name': call_name,
+            'start_ns': start_ns,
+            'operator_index': operator_index,
+            'top_operator_index': top_operator_index,
+            'step': step
+        } as call
     from intermediate.int_host_call
+),
+
+launch as (
+    select run_id, correlation, min_by(call, event_index) as call
+    from host
     where call_kind in ('runtime', 'launch') and correlation is not null
     group by run_id, correlation
+),
+
+flow_launch as (
+    select flow.run_id, flow.event_index, host.call
+    from intermediate.int_flow_launch as flow
+    inner join host on flow.run_id = host.run_id and flow.call_index = host.event_index
 ),
 
 launched as (
@@ -50,10 +61,12 @@ launched as (
         activity.device,
         activity.external_id,
         activity.recorded_step,
-        launch.call as launch
+        coalesce(launch.call, flow_launch.call) as launch
     from intermediate.int_activity as activity
     left join launch
         on activity.run_id = launch.run_id and activity.correlation = launch.correlation
+    left join flow_launch
+        on activity.run_id = flow_launch.run_id and activity.event_index = flow_launch.event_index
 ),
 
 named_operator as (

@@ -1,5 +1,5 @@
 -- What is wrong with a run's data: one row per kind of trouble met while reading, per quarantined activity, per stream with
--- suspect activities, and for an Overlap Analysis that does not agree with the activities.
+-- suspect activities, for an Overlap Analysis that does not agree with the activities, and for a named category of flows that links none.
 --
 -- @title Problems
 -- @grain run_id, kind, event_index
@@ -36,3 +36,16 @@ select
 from marts.overlap_check
 where not agrees
 group by run_id
+union all
+select
+    run_id,
+    'flow_category' as kind,
+    1 as problem_count,
+    null as event_index,
+    flow_category as detail
+from staging.stg_flow_category
+where run_id not in (
+    select flow.run_id
+    from intermediate.int_flow_launch as flow
+    inner join staging.stg_flow_category as named using (run_id, flow_category)
+)

@@ -18,6 +18,8 @@
 -- @column correlation id Key of the launch
 -- @column external_id id Key of the operator, for activities without a launch
 -- @column bytes bytes Bytes copied or set
+-- @column pid id Process of the track
+-- @column tid id Thread of the track
 -- @column args text Arguments of the event, JSON
 select
     run_id,
@@ -32,6 +34,8 @@ select
     case when correlation not in (0, -1) then correlation end as correlation,
     case when external_id not in (0, -1) then external_id end as external_id,
     bytes,
+    coalesce(pid, '') as pid,
+    coalesce(tid, '') as tid,
     args
 from raw.event
 where phase = 'X' and macros.event_kind(category) in ('kernel', 'memcpy', 'memset')

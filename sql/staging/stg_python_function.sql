@@ -1,6 +1,7 @@
 -- Python functions as recorded: one row per call of a function or nn.Module with a usable time.
 --
--- The profiler numbers calls and names the caller's number. `module_name` is the instance, such as Linear_3.
+-- The profiler numbers calls and names the caller's number; on Ascend devices the outermost function names its own, and has no caller
+-- here. `module_name` is the instance, such as Linear_3.
 --
 -- @title Python functions as recorded
 -- @grain run_id, event_index
@@ -19,7 +20,7 @@ select
     run_id,
     event_index,
     python_id,
-    python_parent_id,
+    nullif(python_parent_id, python_id) as python_parent_id,
     coalesce(name, '') as function_name,
     case when starts_with(name, 'nn.Module: ') then substr(name, 12) end as module_name,
     coalesce(pid, '') as pid,

@@ -18,6 +18,7 @@ from tests.rows import (
     op,
     overlap,
     plane_task,
+    python,
     sample,
     statistic,
     step,
@@ -362,6 +363,47 @@ def npu(duration):
         detail("MatMul_1", "MatMulV2", 100, duration, accelerator_core="AI_CORE", input_shapes="8,1,8"),
         allocation("aten::linear", 512, at=14),
     ]
+
+
+def test_numbered_collectives_of_two_runs_meet_at_their_kind():
+    def run(first):
+        return [
+            tracks(),
+            detail("MatMul_1", "MatMulV2", 0, 5, input_shapes="8,8"),
+            [hcom(f"hcom_allReduce__{first}_{place}_1", 10 + 10 * place, 4 + place) for place in (0, 1)],
+            hcom(f"hcom_allGather__{first}_2_1", 40, 3),
+        ]
+
+    house = views(base=run(538), new=run(868))
+    compared = """
+        select kernel_name, base_call_count, comparison_call_count, diff_total_duration_ns from marts.kernel_comparison
+        where base_run_id = 'base' and comparison_run_id = 'new' and base_step is null and comparison_step is null
+        order by kernel_name"""
+    assert house.rows(compared) == [
+        ("MatMulV2", 1, 1, 0),
+        ("hcom_allGather_", 1, 1, 0),
+        ("hcom_allReduce_", 2, 2, 0),
+    ]
+    named = "select kernel_name from marts.kernel where run_id = 'base' and step is null and kernel_class = 'Communication'"
+    assert len(house.rows(named)) == 3  # each under its own name
+
+
+def test_the_outermost_function_that_names_itself_as_its_caller_is_a_root():
+    house = views(
+        python("<string>(1): <module>", 0, 90, 0, 0),
+        python("nn.Module: Net_0", 5, 60, 1, 0),
+        python("nn.Module: Linear_0", 10, 40, 2, 1),
+        op("aten::linear", 20, 10),
+        tracks(),
+        device_flow(1, 25, 100),
+        task("MatMul_1", 100, 7),
+        detail("MatMul_1", "MatMulV2", 100, 7),
+    )
+    modules = "select module_name, device_self_duration_ns, call_stack from marts.module where step is null"
+    assert house.pairs(modules) == {
+        "/Net_0": (0, "<string>(1): <module>\nnn.Module: Net_0"),
+        "/Net_0/Linear_0": (7, "<string>(1): <module>\nnn.Module: Net_0\nnn.Module: Linear_0"),
+    }
 
 
 def test_kernels_of_different_devices_meet_at_the_operator_and_its_shapes():

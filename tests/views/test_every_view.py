@@ -86,6 +86,9 @@ def busy(rank, *, slower=0, cut=False):
             memory(-512, at=at + 5_001, address=100 + number, allocated=0, reserved=4096),
             event("python_function", "nn.Module: Linear_0", at, 100),
             event("fwdbwd", "fwdbwd", at + 20, None, phase="s", flow_id=str(number)),
+            kernel("told by a flow", at + 3_800, 10),
+            event("flows", "launch", at + 3_502, None, phase="s", flow_id=str(number)),
+            event("flows", "launch", at + 3_800, None, phase="f", flow_id=str(number), pid=0, tid=7),
             event("fwdbwd", "fwdbwd", at + 20, None, phase="f", flow_id=str(number), tid="2"),
         ]
         if not (cut and number == 3):
@@ -98,6 +101,7 @@ def busy(rank, *, slower=0, cut=False):
         kernel("zero", 0, 0),
         op("after", 60_000, 10),
         problem("text_repaired", 2, 5, "a byte"),
+        ("trace_metadata", {"key": "tracemill.flow_category", "value": "flows"}),
         event(None, None, None, None),
     ]
     return events + [problem("truncated")] * cut

@@ -1,4 +1,4 @@
-"""The macros that views share: ratio, bandwidth, event_kind, is_step_marker, own_name."""
+"""The macros that views share: ratio, bandwidth, event_kind, is_step_marker, own_name, kernel_key."""
 
 from __future__ import annotations
 
@@ -100,3 +100,22 @@ def test_a_step_marker_is_told_by_its_whole_name(house, name, expected):
 )
 def test_own_name_is_the_name_without_those_around(house, name, parent, own):
     assert house.connection.execute("select macros.own_name(?, ?)", [name, parent]).fetchone() == (own,)
+
+
+@pytest.mark.parametrize(
+    ("kernel_type", "name", "expected"),
+    [
+        ("MatMulV2", "aclnnMatmul_1", "MatMulV2"),
+        ("N/A", "gemm", "gemm"),
+        (None, "hcom_allReduce__538_0_1", "hcom_allReduce_"),
+        (None, "hcom_allReduce__538_0_1@14972622761537322538", "hcom_allReduce_"),
+        (None, "hcom_send_1", "hcom_send_"),
+        (None, "HCOM_batchSendRecv__128_3_1", "HCOM_batchSendRecv_"),
+        (None, "hcom_allReduce_", "hcom_allReduce_"),
+        (None, "hcom_allReduce_mine", "hcom_allReduce_mine"),
+        (None, "my_hcom_allReduce__538_0_1", "my_hcom_allReduce__538_0_1"),
+    ],
+)
+def test_the_key_of_a_kernel_is_its_type_or_its_name_without_numbers_of_collectives(house, kernel_type, name, expected):
+    sql = "select macros.kernel_key(?::varchar, ?::varchar)"
+    assert house.connection.execute(sql, [kernel_type, name]).fetchone() == (expected,)

@@ -1,0 +1,102 @@
+-- Launches that flows alone tell: one row per device activity whose correlation names no launch and at whose start a flow ends.
+--
+-- The flow's start lies in the launch, the innermost call that is open there. Where flows of several categories lead to an activity,
+-- that of the category which a person named counts and no other; else the categories of Kineto come first, in the order in which its
+-- versions have used them, then the others by name.
+--
+-- @title Launches told by flows
+-- @grain run_id, event_index
+-- @order run_id, event_index
+-- @column run_id id Run that the activity belongs to
+-- @column event_index id Place of the activity in the file
+-- @column flow_category category Category of the flow
+-- @column call_index id Call that launched, its place in the file
+with recursive
+unlinked as (
+    select run_id, event_index, pid, tid, start_ns
+    from staging.stg_device_activity as activity
+    anti join intermediate.int_host_call as call
+        on activity.run_id = call.run_id and activity.correlation = call.correlation and call.call_kind = 'runtime'
+),
+
+arrival as (
+    select
+        unlinked.run_id,
+        unlinked.event_index,
+        flow.flow_category,
+        flow.flow_id,
+        flow.time_ns
+    from unlinked
+    inner join staging.stg_launch_flow as flow
+        on
+            unlinked.run_id = flow.run_id
+            and unlinked.pid = flow.pid
+            and unlinked.tid = flow.tid
+            and unlinked.start_ns = flow.time_ns
+            and flow.is_arrival
+    left join staging.stg_flow_category as named on unlinked.run_id = named.run_id
+    where flow.flow_category = coalesce(named.flow_category, flow.flow_category)
+),
+
+departure as materialized (
+    select
+        arrival.run_id,
+        arrival.event_index,
+        arrival.flow_category,
+        flow.event_index as flow_index,
+        flow.pid,
+        flow.tid,
+        flow.time_ns
+    from arrival
+    asof inner join (select * from staging.stg_launch_flow where not is_arrival) as flow
+        on
+            arrival.run_id = flow.run_id
+            and arrival.flow_category = flow.flow_category
+            and arrival.flow_id = flow.flow_id
+            and arrival.time_ns >= flow.time_ns
+),
+
+-- Of the calls that start together on a thread, the innermost.
+started as (
+    select run_id, pid, tid, start_ns, end_ns, event_index, parent_index
+    from intermediate.int_host_call as call
+    semi join departure on call.run_id = departure.run_id and call.pid = departure.pid and call.tid = departure.tid
+    qualify row_number() over (partition by run_id, pid, tid, start_ns order by duration_ns, event_index desc) = 1
+),
+
+climbing as (
+    select
+        departure.*,
+        started.event_index as call_index,
+        started.parent_index,
+        started.end_ns
+    from departure
+    asof inner join started
+        on
+            departure.run_id = started.run_id
+            and departure.pid = started.pid
+            and departure.tid = started.tid
+            and departure.time_ns >= started.start_ns
+    union all
+    select
+        climbing.* exclude (call_index, parent_index, end_ns),
+        call.event_index as call_index,
+        call.parent_index,
+        call.end_ns
+    from climbing
+    inner join intermediate.int_host_call as call
+        on climbing.run_id = call.run_id and climbing.parent_index = call.event_index
+    where climbing.end_ns <= climbing.time_ns
+)
+
+select run_id, event_index, flow_category, call_index
+from climbing
+where time_ns < end_ns
+qualify
+    row_number() over (
+        partition by run_id, event_index
+        order by
+            list_position(['ac2g', 'async_cpu_to_gpu', 'async_gpu', 'async'], flow_category) nulls last,
+            flow_category,
+            flow_index
+    ) = 1
