@@ -82,7 +82,13 @@ pair as (
 
 -- Sequence and module are joined by scope here, not each with the pair: else every step's modules could meet those of every other.
 placed as not materialized (
-    select sequence.run_id, sequence.step, sequence.place, module.is_backward, module.module_name
+    select
+        sequence.run_id,
+        sequence.step,
+        sequence.place,
+        module.is_backward,
+        module.module_name,
+        macros.own_name(module.module_name, module.parent_name) as own_name
     from marts.module_sequence as sequence
     inner join marts.module as module
         on
@@ -96,8 +102,8 @@ paired as not materialized (
         pair.* exclude (base_place, comparison_place),
         base.module_name as base_name,
         comparison.module_name as comparison_name,
-        macros.own_name(base.module_name, base.parent_name) as base_own_name,
-        macros.own_name(comparison.module_name, comparison.parent_name) as comparison_own_name
+        base.own_name as base_own_name,
+        comparison.own_name as comparison_own_name
     from pair
     left join placed as base
         on
