@@ -91,7 +91,7 @@ def _print_table(screen: Console, table: ResultTable, top: int) -> None:
         else:
             shown.add_column(_heading(column), justify="right", no_wrap=True)
     for row in rows:
-        shown.add_row(*(_cell(row, column) for column in columns))
+        shown.add_row(*(_cell(row, column, name_width) for column in columns))
     screen.print(shown)
 
 
@@ -153,10 +153,13 @@ def _heading(column: Column) -> str:
     return side or units.label(column).capitalize()
 
 
-def _cell(row: dict[str, Any], column: Column) -> Text:
+def _cell(row: dict[str, Any], column: Column, width: int) -> Text:
     cell = units.printable(units.row_text(row, column))
     if column.type in _KEY_TYPES:
         cell = "  " * (row.get("depth") or 0) + cell if column.name == "metric" else cell
+        if column.name.endswith("module_name") and len(cell) > width:  # the end of a path tells modules apart
+            mark = cell[: cell.find("/")]
+            cell = f"{mark}…{cell[len(mark) + 1 - width :]}"
         return Text(cell)
     worse = units.is_worse(column, row[column.name])
     return Text(cell, style="" if worse is None else "red" if worse else "green")

@@ -156,7 +156,7 @@ select
     ) as row_order,
     coalesce(base.module_class, comparison.module_class) as module_class,
     coalesce(base.module_level, comparison.module_level) as module_level,
-    coalesce(entry.base_name, entry.comparison_name) as module_name,
+    coalesce(nullif(coalesce(entry.base_name, entry.comparison_name), ''), '(outside any module)') as module_name,
     entry.operator_key as operator_name,
     entry.base_name as base_module_name,
     base.kernels as base_kernels,
