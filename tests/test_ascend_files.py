@@ -235,3 +235,54 @@ def test_a_real_recording_without_a_trace_gives_what_its_tables_have(tmp_path):
     assert rows(tmp_path, "select count(*) n from marts.host_call") == [{"n": 0}]
     groups = "select count(distinct process_group) n from marts.communication where step is null"
     assert rows(tmp_path, groups) == [{"n": 7}]
+
+
+@needs_shared
+def test_modules_of_real_recordings_are_those_of_the_model_and_sum_to_the_device_total(tmp_path):
+    folders = [f"ascend910{name}" for name in ("a-alexnet-level1", "b-alexnet-level1", "b-alexnet-level1-db")]
+    for folder in (*folders, "ascend910b-alexnet-level0-db"):
+        for profile in sorted((SAMPLES / folder).iterdir()):
+            pipeline.ingest(profile, label=f"{folder}.{profile.name}", warehouse=tmp_path)
+    sums = """
+        with total as (
+            select run_id, step, sum(duration_ns) as total_ns
+            from intermediate.int_device_activity
+            where quarantine_reason is null
+            group by grouping sets ((run_id), (run_id, step))
+            having grouping(step) = 1 or step is not null
+        )
+        select run_id, total.step, any_value(total_ns) as total, sum(device_self_duration_ns) as modules,
+            count(*) filter (starts_with(forward_name, '/') and device_self_duration_ns > 0) as busy,
+            list(module_name order by module_name) as names
+        from total join marts.module as module using (run_id)
+        where total.step is not distinct from module.step
+        group by run_id, total.step"""
+    found = rows(tmp_path, sums)
+    assert len(found) == 2 * 5  # the run and its only step
+    assert all(row["total"] == row["modules"] for row in found)
+    assert {tuple(row["names"]) for row in found} == {tuple(found[0]["names"])}  # text and database, both devices
+    assert "[ BACKWARD ]/DistributedDataParallel_0/AlexNet_0/Sequential_1/Linear_2" in found[0]["names"]
+    assert all(row["busy"] > 35 for row in found)
+    stacks = (
+        "select count(*) as n from marts.module where starts_with(module_name, '/') and call_stack not like '%main%'"
+    )
+    assert rows(tmp_path, stacks) == [{"n": 0}]
+    runs = [row["run_id"] for row in rows(tmp_path, "select run_id from marts.run order by run_id")]
+    compared = pipeline.compare(runs[0], runs[-1], warehouse=tmp_path, only=["module"]).tables["module_comparison"]
+    totals = [row for row in compared.rows.to_pylist() if row["operator_name"] == "[ TOTAL ]"]
+    assert len(totals) > 50
+    assert all(row["base_module_name"] == row["comparison_module_name"] for row in totals)
+
+
+@needs_shared
+def test_collectives_of_real_recordings_meet_in_the_comparison_of_kernels(tmp_path):
+    names = ("ascend910a-alexnet-level1", "ascend910b-alexnet-level0")
+    for name in names:
+        pipeline.ingest(SAMPLES / name, label=name, warehouse=tmp_path)
+    kernels = pipeline.compare(*names, warehouse=tmp_path, only=["kernel"]).tables["kernel_comparison"].rows.to_pylist()
+    collectives = [
+        (row["kernel_name"], row["base_call_count"], row["comparison_call_count"])
+        for row in kernels
+        if row["kernel_class"] == "Communication"
+    ]
+    assert collectives == [("hcom_allReduce_", 4, 4)]

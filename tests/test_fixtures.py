@@ -15,6 +15,7 @@ ALONE = {"world_size": 1, "python_stack": False, "memory": False, "epoch": True,
 MODELS = {
     "base": BASE,
     "new": NEW,
+    "checkpoint": replace(BASE, checkpoint=True, steps=(3, 4), seed=5),
     "alone": replace(BASE, **ALONE),
     "whole-microseconds": replace(BASE, decimals=0, kernel_scale=0.5, seed=9),
     "many-steps": replace(BASE, steps=tuple(range(6)), layers=BASE.layers[:9], buckets=3, seed=4),

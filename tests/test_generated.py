@@ -16,6 +16,7 @@ MODELS = {
     "new": NEW,
     "epoch": replace(BASE, epoch=True, seed=3),
     "bare": replace(BASE, python_stack=False, memory=False, seed=4),
+    "checkpoint": replace(BASE, checkpoint=True, seed=6),
     "one-rank": replace(BASE, world_size=1, steps=(5,), seed=5),
 }
 
@@ -66,6 +67,13 @@ def test_every_figure_is_the_one_that_the_generator_knows(warehouse, name):
         assert {r["operator_name"]: [r["allocation_count"], r["allocated_bytes"]] for r in memory} == {
             k: list(v) for k, v in figures.memory.items()
         }
+        modules = f"select module_name, device_self_duration_ns from marts.module where {at}"
+        found = pairs(house, f"{modules} and device_self_duration_ns > 0")
+        assert sum(found.values()) == sum(total for _, total in figures.operators.values())
+        if MODELS[name].python_stack:
+            assert found == figures.modules
+        else:  # the optimizer is a call of its own
+            assert all(module == "" or module.startswith("Optimizer.") for module in found)
         peak = rows(house, f"select peak_reserved_bytes r, peak_allocated_bytes a from marts.memory_peak where {at}")
         assert peak == (
             [{"r": figures.peak_reserved_bytes, "a": figures.peak_allocated_bytes}]
@@ -103,3 +111,13 @@ def test_the_slower_version_is_told_by_the_right_rows(warehouse):
     operators = {row["operator_name"]: row for row in result.tables["operator_comparison"].rows.to_pylist()}
     assert operators["aten::gelu"]["base_device_duration_ns"] is None  # ReLU became GELU
     assert operators["aten::relu"]["comparison_device_duration_ns"] is None
+
+
+def test_a_checkpointed_block_is_a_module_again_where_backward_runs_it(warehouse):
+    house, known = warehouse
+    layer = "TransformerBlock_0/LayerNorm_0"
+    named = [f"/Net_0/{layer}", f"/{layer}", f"[ BACKWARD ]/{layer}"]
+    assert set(named) <= set(known["checkpoint"].run.modules)
+    assert f"[ BACKWARD ]/Net_0/{layer}" not in known["checkpoint"].run.modules
+    calls = "select module_name, call_count from marts.module where run_id = 'checkpoint' and step is null"
+    assert [pairs(house, calls)[name] for name in named] == [3, 3, None]

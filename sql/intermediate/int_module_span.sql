@@ -19,8 +19,8 @@
 with recursive
 function as materialized (
     select * exclude (function_name, module_name), module_name is not null as is_module
-    from staging.stg_python_function
-    qualify python_id is null or row_number() over (partition by run_id, python_id order by event_index) = 1
+    from intermediate.int_python_function
+    qualify row_number() over (partition by run_id, python_id order by event_index) = 1
 ),
 
 walked as materialized (

@@ -96,15 +96,21 @@ climbing as (
         on climbing.run_id = path.run_id and climbing.module_path = path.module_path and path.parent_path is not null
 ),
 
+function as materialized (
+    select run_id, event_index, python_id, python_parent_id, function_name
+    from intermediate.int_python_function
+    where run_id in (select run_id from path)
+),
+
 caller as (
     select path.run_id, path.first_index, function.python_parent_id, function.function_name as frame, 0 as distance
     from path
-    inner join staging.stg_python_function as function
+    inner join function
         on path.run_id = function.run_id and path.first_index = function.event_index
     union all
     select caller.run_id, caller.first_index, function.python_parent_id, function.function_name, caller.distance + 1
     from caller
-    inner join staging.stg_python_function as function
+    inner join function
         on caller.run_id = function.run_id and caller.python_parent_id = function.python_id
     where caller.distance < 200
 ),

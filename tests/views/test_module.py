@@ -172,3 +172,38 @@ def test_two_ends_and_a_start_at_one_moment():
     )
     assert house.pairs(f"{SELF} and device_self_duration_ns > 0") == {"/Net_0": (2, 3), "/Net_0/C_0": (1, 1)}
     assert house.rows("select count(*) from intermediate.int_module_segment where start_ns = 200") == [(1,)]
+
+
+#   1   [ main                                                     0..100 ]
+#       [ Net_0              0..60  ][ Loss_0 60..80 ]
+#       [ Linear_0 0..20 ][ f 20..50 [ Linear_1 30..50 ]]
+#   2      [ Other_0 5..90 ]
+def test_functions_without_numbers_are_nested_by_time_within_their_thread():
+    def call(name, start, end, tid=1):
+        return python(name, start, end - start, None, tid=tid)
+
+    house = views(
+        call("nn.Module: Loss_0", 60, 80),
+        call("nn.Module: Linear_1", 30, 50),
+        call("f", 20, 50),
+        call("nn.Module: Linear_0", 0, 20),
+        call("nn.Module: Net_0", 0, 60),
+        call("main", 0, 100),
+        call("nn.Module: Other_0", 5, 90, tid=2),
+        call("nothing", 40, 40),
+    )
+    callers = """
+        select call.function_name, caller.function_name from intermediate.int_python_function as call
+        left join intermediate.int_python_function as caller on call.python_parent_id = caller.python_id"""
+    assert house.pairs(callers) == {
+        "main": None,
+        "nn.Module: Net_0": "main",
+        "nn.Module: Linear_0": "nn.Module: Net_0",
+        "f": "nn.Module: Net_0",
+        "nn.Module: Linear_1": "f",
+        "nn.Module: Loss_0": "main",
+        "nn.Module: Other_0": None,
+        "nothing": None,
+    }
+    paths = "select module_path from intermediate.int_module_call order by all"
+    assert house.rows(paths) == [("/Loss_0",), ("/Net_0",), ("/Net_0/Linear_0",), ("/Net_0/Linear_1",), ("/Other_0",)]
