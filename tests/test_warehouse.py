@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -149,3 +151,21 @@ def test_a_missing_or_damaged_warehouse_says_so(tmp_path):
     (tmp_path / "house" / "runs" / "x" / "manifest.json").write_text("{")
     with pytest.raises(WarehouseError, match="not a manifest"):
         rows(tmp_path / "house", "select 1")
+
+
+def test_another_client_can_query_all_marts_but_those_that_the_architecture_names(tmp_path):
+    pipeline.ingest(traces.write(tmp_path / "t.json"), warehouse=tmp_path / "house")
+    with duckdb.connect(str(tmp_path / "house" / "warehouse.duckdb"), read_only=True) as client:
+        marts = "select table_schema || '.' || table_name from information_schema.tables where table_schema <> 'raw'"
+        refused = set()
+        for (view,) in client.execute(marts).fetchall():
+            try:
+                client.execute(f"select * from {view} limit 1").fetchall()
+            except duckdb.CatalogException as error:
+                assert "align_trees" in str(error)
+                refused.add(view.removeprefix("intermediate."))
+    text = (Path(__file__).resolve().parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    _, _, told = text.partition("it can query all marts but")
+    assert refused == set(re.findall(r"`(marts\.\w+|int_\w+)`", told.partition("`tracemill sql`")[0]))
+    for view in refused:  # and the same through the package
+        rows(tmp_path / "house", f"select * from {view if '.' in view else f'intermediate.{view}'} limit 1")
