@@ -13,8 +13,8 @@ from tests import traces
 
 SHEETS = {
     "Summary", "OverallMetrics", "StepCompare", "MemoryPeakCompare", "OperatorCompareStatistic", "KernelCompare",
-    "KernelTypeCompare", "CommunicationCompare", "MemoryCompareStatistic", "ApiCompare", "OperatorCompare",
-    "MemoryCompare", "About",
+    "KernelTypeCompare", "CommunicationCompare", "TransportCompare", "MemoryCompareStatistic", "ApiCompare",
+    "OperatorCompare", "MemoryCompare", "About",
 }  # fmt: skip
 EVIL = [
     "=1+1",

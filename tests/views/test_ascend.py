@@ -310,6 +310,20 @@ def test_transports_sum_and_their_bandwidth_is_without_waiting():
     assert house.rows(found) == [(None, "RDMA", 2, 400, 30, 400e9 / 30), (3, "RDMA", 2, 400, 30, 400e9 / 30)]
 
 
+def test_transports_of_two_runs_meet_and_a_missing_one_counts_as_nothing():
+    def transfer(transport, size, time):
+        return analysed("bandwidth", "h", transport=transport, bytes=size, transit_ns=time)
+
+    house = views(base=[transfer("SDMA", 100, 10)], comparison=[transfer("SDMA", 100, 20), transfer("RDMA", 7, 5)])
+    assert house.rows(
+        "select transport, base_transit_duration_ns, comparison_transit_duration_ns, diff_transit_duration_ns,"
+        " diff_bytes, ratio_transit_duration_ns, base_transport_bandwidth, comparison_transport_bandwidth"
+        " from marts.communication_transport_comparison"
+        " where base_run_id = 'base' and comparison_run_id = 'comparison'"
+        " and base_step is null and comparison_step is null order by transport"
+    ) == [("RDMA", None, 5, 5, 7, None, None, 7e9 / 5), ("SDMA", 10, 20, 10, 0, 2.0, 10e9, 5e9)]
+
+
 def test_calls_of_cann_are_listed_apart_from_the_trace_else_from_canns_own_sums():
     own = statistic("api_statistic", "aclrtMalloc", "acl", 5, 50)
     calls = [on_track("cann", "AscendCL@aclrtMalloc", at, 4, args={"level": "acl"}) for at in (0, 10)]

@@ -6,7 +6,21 @@ import math
 
 import pytest
 
-from tests.rows import annotation, catalog, collective, kernel, launch, memcpy, memory, op, problem, python, step, views
+from tests.rows import (
+    analysed,
+    annotation,
+    catalog,
+    collective,
+    kernel,
+    launch,
+    memcpy,
+    memory,
+    op,
+    problem,
+    python,
+    step,
+    views,
+)
 
 WHOLE = "base_run_id = 'v1' and comparison_run_id = 'v2' and base_step is null and comparison_step is null"
 COMPARISONS = [view.name for view in catalog().comparisons]
@@ -41,6 +55,7 @@ def run(steps, gemm, *events):
             memcpy(number * 1000 + 700, 30, correlation=number),
             memory(512, at=number * 1000 + 12, address=number, allocated=512 * number, reserved=4096),
             memory(-512, at=number * 1000 + 600, address=number, allocated=512 * number, reserved=4096),
+            analysed("bandwidth", "h", transport="SDMA", bytes=64, transit_ns=gemm, step=str(number)),
         ]
         for number in range(1, steps + 1)
     ] + list(events)
