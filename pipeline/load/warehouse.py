@@ -35,6 +35,8 @@ DERIVE_MEMORY = "512MiB"
 # DuckDB answers an asof join by comparing every pair of rows where it estimates that one side is small. Its estimates
 # behind a materialised CTE are far too small.
 _SORTED_ASOF = "set asof_loop_join_threshold = 0"
+# Above so many runs, making the views anew over a few takes less time than planning a query over the files of all.
+MANY_RUNS = 100
 # DuckDB's own bar goes to the standard output; the command line has one for reading.
 _NO_BAR = "set enable_progress_bar = false"
 
@@ -171,7 +173,7 @@ class Warehouse:
     def connect(self, run_ids: Sequence[str] | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
         """A read-only connection that sees every run and nothing of the file system but this folder.
 
-        With `run_ids` the views are over these runs alone: planning a query over many files takes longer.
+        Where there are more than MANY_RUNS, and `run_ids` are given, the views are over these alone.
         """
         self.refresh()
         config: dict[str, Any] = {
@@ -184,7 +186,7 @@ class Warehouse:
         # after it is replaced, while a database opened by its path is shared by all who open that path.
         connection = duckdb.connect(config=config)
         try:
-            if run_ids is None:
+            if run_ids is None or len(self.manifests()) <= MANY_RUNS:
                 install_alignment(connection)
                 connection.execute(f"attach {quoted(str(self.database))} as warehouse (read_only)")
                 connection.execute("use warehouse")
