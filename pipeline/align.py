@@ -84,14 +84,11 @@ def aligned_trees(
     Only children of a pair are paired with each other.
     """
     base, comparison = _children(base_parents), _children(comparison_parents)
-    numbers: dict[Hashable, int] = {}
-    base_numbers = [numbers.setdefault(key, len(numbers)) for key in base_keys]
-    comparison_numbers = [numbers.setdefault(key, len(numbers)) for key in comparison_keys]
 
     def below(pair: tuple[int | None, int | None]) -> Iterator[Pair]:
         ours = base.get(pair[0], []) if pair[0] is not None else []
         theirs = comparison.get(pair[1], []) if pair[1] is not None else []
-        matched = aligned([base_numbers[i - 1] for i in ours], [comparison_numbers[i - 1] for i in theirs])
+        matched = aligned([base_keys[i - 1] for i in ours], [comparison_keys[i - 1] for i in theirs])
         return ((None if i is None else ours[i], None if j is None else theirs[j]) for i, j in matched)
 
     stack: list[tuple[Pair, Iterator[Pair]]] = [((None, None), below((0, 0)))]
@@ -114,7 +111,7 @@ def _children(parents: Sequence[int | None]) -> dict[int | None, list[int]]:
     return dict(found)
 
 
-def aligned(base: Sequence[int], comparison: Sequence[int]) -> Iterator[Pair]:
+def aligned(base: Sequence[Hashable], comparison: Sequence[Hashable]) -> Iterator[Pair]:
     """Pairs of places (from 0) of two sequences by their longest common subsequence; all stay in order.
 
     Beyond CELLS pairs the subsequence is that of an edit distance, extended within each of its gaps.
@@ -128,13 +125,13 @@ def aligned(base: Sequence[int], comparison: Sequence[int]) -> Iterator[Pair]:
     yield from ((ends[0] + i, ends[1] + i) for i in range(end))
 
 
-def _common(base: Sequence[int], comparison: Sequence[int]) -> int:
+def _common(base: Sequence[Hashable], comparison: Sequence[Hashable]) -> int:
     """Length of the common beginning."""
     pairs = enumerate(zip(base, comparison, strict=False))
     return next((place for place, (one, other) in pairs if one != other), min(len(base), len(comparison)))
 
 
-def _middle(base: Sequence[int], comparison: Sequence[int]) -> Iterator[Pair]:
+def _middle(base: Sequence[Hashable], comparison: Sequence[Hashable]) -> Iterator[Pair]:
     if not base or not comparison:
         return _unpaired(range(len(base)), range(len(comparison)))
     if len(base) * len(comparison) <= CELLS:
@@ -142,7 +139,7 @@ def _middle(base: Sequence[int], comparison: Sequence[int]) -> Iterator[Pair]:
     return _within_gaps(base, comparison, _by_opcodes(Levenshtein.opcodes(base, comparison)))
 
 
-def _within_gaps(base: Sequence[int], comparison: Sequence[int], pairs: Iterator[Pair]) -> Iterator[Pair]:
+def _within_gaps(base: Sequence[Hashable], comparison: Sequence[Hashable], pairs: Iterator[Pair]) -> Iterator[Pair]:
     """The pairs, and what a longest common subsequence finds between them where it can be afforded."""
     ours: list[int] = []
     theirs: list[int] = []

@@ -175,7 +175,7 @@ class Warehouse:
 
         Where there are more than MANY_RUNS, and `run_ids` are given, the views are over these alone.
         """
-        self.refresh()
+        manifests = self.refresh()
         config: dict[str, Any] = {
             "python_enable_replacements": "false",
             "autoinstall_known_extensions": "false",
@@ -186,7 +186,7 @@ class Warehouse:
         # after it is replaced, while a database opened by its path is shared by all who open that path.
         connection = duckdb.connect(config=config)
         try:
-            if run_ids is None or len(self.manifests()) <= MANY_RUNS:
+            if run_ids is None or len(manifests) <= MANY_RUNS:
                 install_alignment(connection)
                 connection.execute(f"attach {quoted(str(self.database))} as warehouse (read_only)")
                 connection.execute("use warehouse")
@@ -200,17 +200,18 @@ class Warehouse:
         finally:
             connection.close()
 
-    def refresh(self) -> None:
-        """Bring derived results and the database up to the catalog and the runs that exist."""
+    def refresh(self) -> dict[str, dict[str, Any]]:
+        """Bring derived results and the database up to the catalog and the runs that exist; return their manifests."""
         if not self.folder.is_dir():
             raise WarehouseError(f"{self.folder}: no warehouse here; ingest a run first or name another with -w")
         manifests = self.manifests()
         stamp = self._stamp(manifests)
         if self._stamp_of_database() == stamp:
-            return
+            return manifests
         for run_id in manifests:
             self.derive(run_id)
         self._rebuild(list(manifests), stamp)
+        return manifests
 
     def _rebuild(self, run_ids: Sequence[str], stamp: dict[str, str]) -> None:
         folder = self.new_folder()
