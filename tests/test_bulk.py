@@ -80,6 +80,61 @@ def test_hostile_traces(tmp_path, monkeypatch, events, size, indent, noise, wher
     assert_same(path)
 
 
+number_text = st.one_of(
+    st.text("0123456789_xXbBeE+-. \t\nfA", max_size=7),
+    st.from_regex(r"[0-9_.]{1,22}(e-?[0-9_]{1,6}\.?)?", fullmatch=True),
+    st.sampled_from(["٣", "\xa07"]),
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(number_text, min_size=1, max_size=20))
+def test_text_that_may_be_a_number(tmp_path, texts):
+    path = tmp_path / "trace.json"
+    keys = ["correlation", "external id", "Addr"]
+    path.write_text(json.dumps([{"ph": "X", "ts": 0, "args": dict.fromkeys(keys, text)} for text in texts]))
+    assert_same(path)
+    for start in texts:
+        path.write_text(json.dumps([{"ph": "X", "ts": start}]))
+        assert_same(path)
+
+
+@pytest.mark.parametrize("lane", ["bulk", "reference"])
+def test_a_number_that_would_fill_the_memory_is_none(tmp_path, lane):
+    path = tmp_path / "trace.json"
+    path.write_text(
+        '[{"ph": "X", "ts": "1e999999999", "dur": 1e999999999, "args": {"bytes": "9e99999999999999999999"}}]'
+    )
+    rows, _ = read(path, lane)
+    assert [(row["start_ns"], row["duration_ns"], row["bytes"]) for row in rows] == [(None, None, None)]
+
+
+NUMBERS = ["1" * 5_000, "1e" + "9" * 400, "-1e400"]
+
+
+@pytest.mark.parametrize("field", ['"dur": {}', '"name": {}', '"args": {{"bytes": {}}}'])
+@pytest.mark.parametrize("number", NUMBERS, ids=["digits", "exponent", "infinite"])
+def test_a_number_that_no_double_holds_is_null_and_counted(tmp_path, field, number):
+    path = tmp_path / "trace.json"
+    damage = '{"ph": "X", "name": "\\x"}'  # so that the reference reads this stretch
+    path.write_text(f'[{{"ph": "X", {field.format(number)}}}, {damage}, {{"ph": "X", "name": "last"}}]')
+    rows, problems = read(path, "bulk")
+    assert [row["name"] for row in rows] == [None, "\\x", "last"]
+    assert (rows[0]["duration_ns"], rows[0]["bytes"], problems["non_finite"].count) == (None, None, 1)
+
+
+@pytest.mark.parametrize("begin, end", [("[", "]"), ('{"a": ', "}")], ids=["lists", "objects"])
+@pytest.mark.parametrize("depth", [300, 100_000])
+def test_values_nested_without_end_cost_their_event_alone(tmp_path, begin, end, depth):
+    path = tmp_path / "trace.json"
+    deep = f"{begin * depth}1{end * depth}"
+    event = f'{{"ph": "X", "args": {{"x": {deep}}}}}'
+    path.write_text(f'{{"traceEvents": [{event}, {{"ph": "X", "name": "\\x"}}], "schemaVersion": 1, "deep": {deep}}}')
+    rows, problems = read(path, "bulk")
+    assert [row["name"] for row in rows] == ["\\x"]
+    assert problems["event_dropped"].count == 1
+
+
 @pytest.mark.parametrize("epoch", [False, True])
 def test_generated_traces(tmp_path, epoch):
     base, _ = demo_models()

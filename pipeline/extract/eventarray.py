@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.extract.bytestream import ByteStream
-from pipeline.extract.jsontext import Repaired, is_suspect, repair, value_spans
+from pipeline.extract.jsontext import Repaired, is_suspect, repair, shallow_length, value_spans
 from pipeline.extract.report import Report
 
 CHUNK_BYTES = 8 << 20
@@ -140,7 +140,8 @@ class EventArray:
         pairs = ijson.sendable_list()
         parser = ijson.kvitems_coro(pairs, "", use_float=False)
         try:
-            parser.send(head + b"]" + repair(self._buffer).text)
+            tail = repair(self._buffer).text
+            parser.send(head + b"]" + tail[: shallow_length(tail)])
             parser.close()
         except (ijson.JSONError, StopIteration):
             pass  # cut or damaged: the keys before that place are complete
@@ -231,14 +232,15 @@ class EventArray:
 
     def _parse_mended(self, texts: list[bytes], parse: Parse) -> Iterator[pa.Table]:
         mended = [repair(text) for text in texts]
-        whole = _try(parse, b",".join(event.text for event in mended))
+        is_shallow = [shallow_length(event.text) == len(event.text) for event in mended]
+        whole = _try(parse, b",".join(event.text for event in mended)) if all(is_shallow) else None
         if whole is not None:
             for offset, event in enumerate(mended):
                 self._mended(event, self._event_index + offset)
             yield whole
             return
-        for event in mended:  # `_event_index` moves on with each one that is yielded
-            parsed = _try(parse, event.text)
+        for event, parsable in zip(mended, is_shallow, strict=True):  # `_event_index` moves on with each one yielded
+            parsed = _try(parse, event.text) if parsable else None
             if parsed is None:
                 self._dropped(event.text)
             else:
@@ -282,6 +284,8 @@ def _try(parse: Callable[..., pa.Table], *arguments: bytes) -> pa.Table | None:
 def _opens_events(head: bytes) -> bool:
     """Is the array that `head` ends with the value of the top-level key `traceEvents`?"""
     events = ijson.sendable_list()
+    if shallow_length(head) < len(head):
+        return False
     try:
         ijson.parse_coro(events).send(head)
     except ijson.JSONError:

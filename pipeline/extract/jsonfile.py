@@ -11,7 +11,7 @@ import ijson
 
 from pipeline.errors import InputError
 from pipeline.extract.bytestream import ByteStream
-from pipeline.extract.jsontext import repair
+from pipeline.extract.jsontext import repair, shallow_length
 from pipeline.extract.report import Report
 
 # The largest known, of thousands of ranks, are some tens of megabytes; a larger one is not what its name says.
@@ -21,8 +21,8 @@ FILE_LIMIT = 1 << 30
 def read_pairs(path: Path, report: Report, progress: Callable[[int], None] | None = None) -> Iterator[tuple[str, Any]]:
     """Yield (key, value) of the object that a file is; numbers are exact.
 
-    Damaged text is mended; a file that ends early gives the keys that are complete, and is counted as truncated. Raises
-    InputError for a file larger than a gibibyte.
+    Damaged text is mended; a file that ends early, or nests values without end, gives the keys that are complete, and
+    is counted as truncated. Raises InputError for a file larger than a gibibyte.
     """
     stream = ByteStream(path, progress)
     parts = []
@@ -35,8 +35,9 @@ def read_pairs(path: Path, report: Report, progress: Callable[[int], None] | Non
         report.problem("text_repaired", detail=path.name)
     if mended.non_finite:
         report.problem("non_finite", mended.non_finite, detail=path.name)
+    text = mended.text[: shallow_length(mended.text)]
     try:
-        yield from ijson.kvitems(io.BytesIO(mended.text), "", use_float=False)
+        yield from ijson.kvitems(io.BytesIO(text), "", use_float=False)
     except ijson.JSONError as error:
         report.problem("truncated", detail=f"{path.name}: {error}")
     report.read(stream.size, stream.content_hash)

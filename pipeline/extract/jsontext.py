@@ -6,6 +6,7 @@ the text alone; a parser has the last word on whether the result is JSON.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,8 +14,11 @@ from dataclasses import dataclass
 _STRING = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
 # A string, an unfinished string, or a bracket outside of strings.
 _STRUCTURE = re.compile(_STRING + rb'|"|[{}\[\]]', re.DOTALL)
+# A string, a comma before a closing bracket, a number that no double may hold, a word for what is no number.
 _STRING_OR_WORD = re.compile(
-    r'("[^"\\]*(?:\\.[^"\\]*)*")|(,)(?=\s*[}\]])|[-+]?\b(?:nan|inf|infinity)\b(?:\([a-z]+\))?',
+    r'("[^"\\]*(?:\\.[^"\\]*)*")|(,)(?=\s*[}\]])'
+    r"|(-?(?:[0-9]{309,}(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?|[0-9]+(?:\.[0-9]+)?e[-+]?[0-9]{3,}))"
+    r"|[-+]?\b(?:nan|inf|infinity)\b(?:\([a-z]+\))?",
     re.DOTALL | re.IGNORECASE,
 )
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
@@ -24,6 +28,26 @@ _LONE_SURROGATE = re.compile(
     r"(?P<pair>\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
     r"|(?P<escaped>\\\\)|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 )
+
+
+# A parser's time and memory grow with the square of the depth; profilers nest a handful of values.
+DEPTH_LIMIT = 200
+
+
+def shallow_length(text: bytes) -> int:
+    """Length of the text before the first bracket nested deeper than DEPTH_LIMIT; all of it where there is none."""
+    if text.count(b"[") + text.count(b"{") <= DEPTH_LIMIT:
+        return len(text)
+    depth = 0
+    for token in _STRUCTURE.finditer(text):
+        byte = text[token.start()]
+        if byte in b"{[":
+            depth += 1
+            if depth > DEPTH_LIMIT:
+                return token.start()
+        elif byte in b"}]":
+            depth -= 1
+    return len(text)
 
 
 def is_suspect(text: bytes) -> bool:
@@ -68,7 +92,7 @@ def value_spans(buffer: bytes, start: int) -> Iterator[tuple[int, int]]:
 
 def repair(raw: bytes) -> Repaired:
     """Mend one JSON value: undecodable bytes and lone surrogates become U+FFFD, control characters and stray
-    backslashes are escaped, numbers that are not finite become null, a comma before a closing bracket goes."""
+    backslashes are escaped, numbers that are not finite doubles become null, a comma before a closing bracket goes."""
     text = raw.decode("utf-8", "replace")
     changed = "\ufffd" in text and "\ufffd".encode() not in raw
     non_finite = 0
@@ -79,6 +103,11 @@ def repair(raw: bytes) -> Repaired:
         if match[2]:
             return ""
         if string is None:
+            value = float(match[3] or "nan")
+            if value == 0:
+                return "0"
+            if math.isfinite(value):
+                return match[0]
             non_finite += 1
             return "null"
         if not _UNTIDY.search(string):

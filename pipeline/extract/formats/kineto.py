@@ -6,10 +6,12 @@ The reference reader: ijson parses every event, and this module turns it into a 
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,15 @@ _ARGUMENT_OF_KEY = {
 }
 _INTEGER_ARGUMENTS = frozenset(column for column, (kind, _) in EVENT_ARGUMENTS.items() if kind == pa.int64())
 _INT64 = range(-(1 << 63), 1 << 63)
+_INT64_DIGITS = 19
+# What DuckDB's cast of a text to an integer takes.
+_DIGITS = r"[0-9]+(?:_[0-9]+)*"
+_NUMBER_TEXT = re.compile(
+    r"[ \t\n\v\f\r]*(?:(?P<digits>0[xX][0-9a-fA-F]+(?:_[0-9a-fA-F]+)*|0[bB][01]+(?:_[01]+)*)"
+    rf"|(?P<mantissa>[+-]?(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS}))(?:[eE](?P<exponent>[+-]?{_DIGITS})\.?)?"
+    r"[ \t\n\v\f\r]*)"
+)
+_EXPONENTS = range(-(1 << 15), 1 << 15)
 
 
 def detect(head: bytes) -> bool:
@@ -78,23 +89,41 @@ def nanoseconds(value: Any) -> int | None:
     Digits below a nanosecond are rounded, half away from zero. None for anything that is not a finite number.
     """
     if isinstance(value, str):
-        try:
-            value = Decimal(value.strip())
-        except InvalidOperation:
-            return None
+        value = _decimal(value)
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         return None
-    if isinstance(value, int):
-        result = value * 1000
-    elif value.is_finite():
-        result = int((value * 1000).to_integral_value(ROUND_HALF_UP))
-    else:
+    return _whole(Decimal(value), ROUND_HALF_UP, scale=3)
+
+
+def _decimal(text: str) -> Decimal | None:
+    """The number that a text is, what DuckDB takes for one: `0x1F`, `1_000` and ` 7 ` are numbers, too."""
+    match = _NUMBER_TEXT.fullmatch(text)
+    if match is None:
         return None
-    return result if result in _INT64 else None
+    if match["digits"]:
+        return Decimal(int(match["digits"], 0))
+    exponent = int(match["exponent"] or 0)
+    return Decimal(match["mantissa"]).scaleb(exponent) if exponent in _EXPONENTS else None
+
+
+def _whole(number: Decimal, rounding: str, scale: int = 0) -> int | None:
+    """The number times 10 to the power of `scale` as an integer of 64 bits; None where it is none.
+
+    The exponent is looked at first: the integer that a text like 1e999999999 stands for would fill the memory.
+    """
+    if not number:
+        return 0
+    if not number.is_finite() or number.adjusted() > _INT64_DIGITS:
+        return None
+    integer = int(number.scaleb(scale).to_integral_value(rounding))
+    return integer if integer in _INT64 else None
 
 
 def reference(body: bytes) -> pa.Table:
-    """Rows of `raw.event` of an array body, `event_index` counted from 0. Raises InvalidChunk."""
+    """Rows of `raw.event` of an array body, `event_index` counted from 0. Raises InvalidChunk.
+
+    For text whose numbers are finite and which is not nested deeper than `DEPTH_LIMIT`: others break ijson.
+    """
     try:
         items = list(ijson.items(b"[" + body + b"]", "item", use_float=False))
     except ijson.JSONError as error:
@@ -129,30 +158,26 @@ def _arguments(args: dict[str, Any]) -> dict[str, Any]:
         if known is None:
             continue
         column, rank = known
-        # The bulk lane reads other spellings than the preferred one as text.
-        rounding = ROUND_HALF_UP if rank else ROUND_HALF_EVEN
-        typed = _integer(value, rounding) if column in _INTEGER_ARGUMENTS else _text(value)
+        if rank:
+            value = _text(value)  # as the bulk lane reads other spellings than the preferred one
+        typed = _integer(value) if column in _INTEGER_ARGUMENTS else _text(value)
         if typed is not None and (column not in found or rank < found[column][0]):
             found[column] = (rank, typed)
     return {column: value for column, (_, value) in found.items()}
 
 
-def _integer(value: Any, rounding: str = ROUND_HALF_EVEN) -> int | None:
+def _integer(value: Any) -> int | None:
     """A number, or a text that is one, as an integer; None for anything else.
 
     Ids and sizes are whole. Where one is not, it is rounded the way of DuckDB: a number half to even, a text half away
     from zero.
     """
-    if not isinstance(value, int | str | Decimal):
-        return None
-    try:
-        number = Decimal(value)
-    except InvalidOperation:
-        return None
-    if not number.is_finite():
-        return None
-    integer = int(number.to_integral_value(ROUND_HALF_UP if isinstance(value, str) else rounding))
-    return integer if integer in _INT64 else None
+    if isinstance(value, str):
+        number = _decimal(value)
+        return None if number is None else _whole(number, ROUND_HALF_UP)
+    if isinstance(value, Decimal):  # JSON's numbers with a point or an exponent are doubles
+        return _whole(Decimal(float(value)), ROUND_HALF_EVEN)
+    return _whole(Decimal(value), ROUND_HALF_EVEN) if isinstance(value, int) else None
 
 
 def _text(value: Any) -> str | None:
@@ -165,8 +190,11 @@ def _json(value: Any) -> str:
 
 
 def _number(value: Any) -> int | float:
-    """Decimals of an event's args as JSON numbers: whole ones exactly, others as the nearest double."""
-    return float(value)
+    """Decimals of an event's args as JSON numbers: the nearest double. Raises InvalidChunk where that is infinite."""
+    double = float(value)
+    if not math.isfinite(double):
+        raise InvalidChunk
+    return double
 
 
 def _envelope(envelope: dict[str, Any], report: Report) -> Iterator[tuple[str, pa.RecordBatch]]:
