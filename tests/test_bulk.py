@@ -87,8 +87,8 @@ number_text = st.one_of(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(st.lists(number_text, min_size=1, max_size=20))
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(number_text, min_size=1, max_size=8))
 def test_text_that_may_be_a_number(tmp_path, texts):
     path = tmp_path / "trace.json"
     keys = ["correlation", "external id", "Addr"]

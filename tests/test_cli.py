@@ -74,7 +74,8 @@ def test_errors_are_one_line_and_a_code(run, tmp_path, arguments, code, message)
     (tmp_path / "bad.json").write_text("hello")
     (tmp_path / "cut.json").write_text('{"traceEvents": [{"ph": "X"}, {"ph"')
     (tmp_path / "empty").mkdir()
-    run("ingest", "t.json", "-w", "house")
+    if "house" in arguments:
+        run("ingest", "t.json", "-w", "house")
     done = run(*arguments)
     assert done.exit_code == code, done.output
     assert message in done.stderr

@@ -16,6 +16,7 @@ import pytest
 
 import pipeline
 from pipeline.errors import WarehouseError
+from pipeline.load.warehouse import Warehouse
 from tests import traces
 from tests.asking import rows
 
@@ -37,9 +38,9 @@ def test_killed_at_any_moment_the_warehouse_works_with_or_without_the_run(tmp_pa
     assert ingest_in_another_process(source, tmp_path / "timing", "x").wait() == 0
     whole = time.monotonic() - started
     seen = set()
-    for i in range(6):
+    for i in range(4):
         process = ingest_in_another_process(source, house, f"v{i}")
-        time.sleep(whole * (0.3 + 0.7 * i / 5))
+        time.sleep(whole * (0.3 + 0.7 * i / 3))
         process.kill()
         process.wait()
         found = {
@@ -90,6 +91,27 @@ def test_the_folder_can_be_moved_and_the_database_deleted(tmp_path):
     shutil.rmtree(moved / "derived")
     (moved / "warehouse.duckdb").unlink()
     assert rows(moved, "select count(*) as n from marts.kernel where step is null") == [{"n": 2}]
+
+
+def test_views_that_are_taken_over_are_those_that_a_new_database_has(tmp_path, monkeypatch):
+    house = tmp_path / "house"
+    pipeline.ingest(traces.write(tmp_path / "first.json"), warehouse=house)
+    pipeline.ingest(many(tmp_path), warehouse=house)
+
+    def views():
+        with duckdb.connect(str(house / "warehouse.duckdb"), read_only=True) as connection:
+            queries = (
+                "select schema_name, view_name, sql, comment from duckdb_views() order by all",
+                "select schema_name, table_name, column_name, data_type, comment from duckdb_columns() order by all",
+            )
+            return [connection.execute(query).fetchall() for query in queries]
+
+    taken_over = views()
+    (house / "warehouse.duckdb").unlink()
+    monkeypatch.setattr(Warehouse, "_previous", lambda self: self.database)
+    Warehouse(house).refresh()
+    assert views() == taken_over
+    assert all(row[-1] for row in taken_over[1] if row[0] == "marts" and row[1] != "catalog_version")
 
 
 def test_any_duckdb_client_can_open_it(tmp_path):

@@ -32,8 +32,9 @@ EVIL = [
 ]
 
 
-@pytest.fixture
-def compared(tmp_path):
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    tmp_path = tmp_path_factory.mktemp("workbook")
     base = traces.write(tmp_path / "base.json")
     new = traces.write(
         tmp_path / "new.json", [*traces.SMALL, *(traces.kernel(name, 100 * i, 7) for i, name in enumerate(EVIL, 20))]

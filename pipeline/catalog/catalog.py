@@ -62,6 +62,14 @@ class Catalog:
         """Views kept per run as Parquet, in the order in which they can be computed."""
         return [view for view in self.views.values() if view.materialized]
 
+    def read_by(self, views: Iterable[View]) -> list[View]:
+        """The given views and all views that they read, directly or not, each after those it reads."""
+        wanted = {view.qualified for view in views}
+        for view in reversed(self.views.values()):
+            if view.qualified in wanted:
+                wanted |= view.references
+        return [view for name, view in self.views.items() if name in wanted]
+
     def mart(self, name: str) -> View:
         """Look a public view up by name. Raises UsageError that lists what there is."""
         view = self.views.get(f"marts.{name.removeprefix('marts.')}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -27,38 +27,59 @@ def install(
     compute: Callable[[View], Sequence[Path]] | None = None,
     comments: bool = True,
 ) -> None:
-    """Create every relation of the catalog over the given files.
+    """Create the relations of the catalog over the given files.
 
     A materialised view reads its files. Where it has none, `compute` makes them, when all that the view reads is
-    there; without `compute` it has no rows. Raises CatalogError where a header and what DuckDB returns do not agree.
+    there; without `compute` it has no rows. With `compute`, only what the materialised views read is created. Raises
+    CatalogError where a header and what DuckDB returns do not agree.
     """
     install_alignment(connection)
     for schema in ("raw", "seeds", "macros", "staging", "intermediate", "marts"):
         connection.execute(f"create schema {schema}")
-    for table, fields in RAW_TABLES.items():
-        types = {"run_id": "VARCHAR"} | {field.name: _DUCKDB_TYPE[field.type] for field in fields}
-        _create_view(connection, f"raw.{table}", _over_files(types, partitions.get(f"raw.{table}", ())))
+    _create_raw_tables(connection, partitions)
     for seed in catalog.seeds.values():
         _create_view(connection, f"seeds.{seed.name}", _seed_values(seed))
     for macro in catalog.macros_in_order():
         connection.execute(f"create macro macros.{macro.signature} as ({macro.body})")
-    for view in catalog.views.values():
-        body = view.body
+    views = catalog.read_by(catalog.materialized) if compute else list(catalog.views.values())
+    for view in views:
         if view.materialized:
-            files = partitions.get(view.qualified) or (compute(view) if compute else ())
-            types = {column.name: "" for column in view.columns} if files else _types(connection, body)
-            body = _over_files(types, files)
-        _create_view(connection, view.qualified, body)
-    _check(connection, catalog)
+            _create_materialized(connection, view, partitions.get(view.qualified) or (compute(view) if compute else ()))
+        else:
+            _create_view(connection, view.qualified, view.body)
+    _check(connection, views)
     if comments:
-        connection.execute("; ".join(_comments(catalog)))
+        _comment(connection, views)
 
 
-def _comments(catalog: Catalog) -> Iterator[str]:
-    for view in catalog.views.values():
-        yield f"comment on view {view.qualified} is {quoted(f'{view.summary} {view.rules}'.strip())}"
-        for column in view.columns:
-            yield f"comment on column {view.qualified}.{column.name} is {quoted(column.meaning)}"
+def install_partitions(connection: duckdb.DuckDBPyConnection, catalog: Catalog, partitions: Partitions) -> None:
+    """Let the relations of a database that `install` has made read other files; the rest of them stays as it is."""
+    install_alignment(connection)
+    _create_raw_tables(connection, partitions)
+    for view in catalog.materialized:
+        _create_materialized(connection, view, partitions.get(view.qualified, ()))
+    _comment(connection, catalog.materialized)
+
+
+def _create_raw_tables(connection: duckdb.DuckDBPyConnection, partitions: Partitions) -> None:
+    for table, fields in RAW_TABLES.items():
+        types = {"run_id": "VARCHAR"} | {field.name: _DUCKDB_TYPE[field.type] for field in fields}
+        _create_view(connection, f"raw.{table}", _over_files(types, partitions.get(f"raw.{table}", ())))
+
+
+def _create_materialized(connection: duckdb.DuckDBPyConnection, view: View, files: Sequence[Path]) -> None:
+    types = {column.name: "" for column in view.columns} if files else _types(connection, view.body)
+    _create_view(connection, view.qualified, _over_files(types, files))
+
+
+def _comment(connection: duckdb.DuckDBPyConnection, views: Iterable[View]) -> None:
+    connection.execute("; ".join(statement for view in views for statement in _comments(view)))
+
+
+def _comments(view: View) -> Iterator[str]:
+    yield f"comment on view {view.qualified} is {quoted(f'{view.summary} {view.rules}'.strip())}"
+    for column in view.columns:
+        yield f"comment on column {view.qualified}.{column.name} is {quoted(column.meaning)}"
 
 
 def quoted(text: str) -> str:
@@ -93,7 +114,7 @@ def _types(connection: duckdb.DuckDBPyConnection, body: str) -> dict[str, str]:
     return {str(row[0]): str(row[1]) for row in connection.execute(f"describe {body}").fetchall()}
 
 
-def _check(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
+def _check(connection: duckdb.DuckDBPyConnection, views: Iterable[View]) -> None:
     """Hold every header against the columns that DuckDB has for the view."""
     returned: dict[str, dict[str, str]] = {}
     for schema, name, column, kind in connection.execute(
@@ -101,7 +122,7 @@ def _check(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
         " order by schema_name, table_name, column_index"
     ).fetchall():
         returned.setdefault(f"{schema}.{name}", {})[column] = kind
-    for view in catalog.views.values():
+    for view in views:
         columns = returned[view.qualified]
         if [column.name for column in view.columns] != list(columns):
             declared = ", ".join(column.name for column in view.columns)

@@ -24,7 +24,7 @@ import pyarrow as pa
 from pipeline.align import install_alignment
 from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
 from pipeline.catalog.header import View
-from pipeline.catalog.install import install, quoted
+from pipeline.catalog.install import install, install_partitions, quoted
 from pipeline.errors import WarehouseError
 from pipeline.load.memory import memory_limit
 from pipeline.load.partitions import put_in_place, remove
@@ -37,6 +37,8 @@ DERIVE_MEMORY = "512MiB"
 _SORTED_ASOF = "set asof_loop_join_threshold = 0"
 # Above so many runs, making the views anew over a few takes less time than planning a query over the files of all.
 MANY_RUNS = 100
+# Entries of a database's stamp that say which catalog its views are.
+_CATALOG_KEYS = ("catalog_version", "fingerprint")
 # DuckDB's own bar goes to the standard output; the command line has one for reading.
 _NO_BAR = "set enable_progress_bar = false"
 
@@ -206,7 +208,7 @@ class Warehouse:
             raise WarehouseError(f"{self.folder}: no warehouse here; ingest a run first or name another with -w")
         manifests = self.manifests()
         stamp = self._stamp(manifests)
-        if self._stamp_of_database() == stamp:
+        if self._stamp_of(self.database) == stamp:
             return manifests
         for run_id in manifests:
             self.derive(run_id)
@@ -217,17 +219,26 @@ class Warehouse:
         folder = self.new_folder()
         try:
             path = folder / "warehouse.duckdb"
+            # Most of the time goes to views that are the same for any runs: they are taken over with the file.
+            with contextlib.suppress(OSError):
+                shutil.copyfile(self._previous(), path)
+            is_current = all((self._stamp_of(path) or {}).get(key) == stamp[key] for key in _CATALOG_KEYS)
+            if not is_current:
+                path.unlink(missing_ok=True)
             with contextlib.closing(
                 duckdb.connect(str(path), config={"python_enable_replacements": "false"})
             ) as connection:
                 connection.execute("begin")
-                install(connection, self.catalog, self._partitions(run_ids))
+                (install_partitions if is_current else install)(connection, self.catalog, self._partitions(run_ids))
                 fields = ", ".join(f"{quoted(value)} as {name}" for name, value in stamp.items())
-                connection.execute(f"create view marts.catalog_version as select {fields}")
+                connection.execute(f"create or replace view marts.catalog_version as select {fields}")
                 connection.execute("commit")
             path.replace(self.database)
         finally:
             remove([folder])
+
+    def _previous(self) -> Path:
+        return self.database
 
     def _stamp(self, run_ids: dict[str, dict[str, Any]]) -> dict[str, str]:
         """What a database was built from; another value means that it must be built again."""
@@ -238,11 +249,11 @@ class Warehouse:
             "runs": json.dumps(sorted(run_ids)),
         }
 
-    def _stamp_of_database(self) -> dict[str, str] | None:
-        if not self.database.exists():
+    def _stamp_of(self, database: Path) -> dict[str, str] | None:
+        if not database.exists():
             return None
         try:
-            with contextlib.closing(duckdb.connect(str(self.database), read_only=True)) as connection:
+            with contextlib.closing(duckdb.connect(str(database), read_only=True)) as connection:
                 cursor = connection.execute("select * from marts.catalog_version")
                 names = [column[0] for column in cursor.description or []]
                 (row,) = cursor.fetchall()
@@ -251,7 +262,7 @@ class Warehouse:
         stamp = dict(zip(names, row, strict=True))
         if _version(stamp["catalog_version"]) > _version(CATALOG_VERSION):
             raise WarehouseError(
-                f"{self.database}: built by catalog {stamp['catalog_version']}, this tracemill has {CATALOG_VERSION}; "
+                f"{database}: built by catalog {stamp['catalog_version']}, this tracemill has {CATALOG_VERSION}; "
                 "upgrade tracemill, or delete the file to go back"
             )
         return stamp

@@ -277,13 +277,16 @@ def test_views_over_parquet_answer_what_these_tests_see(house, tmp_path):
 
     def compute(view):
         rows = connection.sql(f"select * from ({view.body})").to_arrow_table()
-        return [
+        partitions[view.qualified] = [
             _written(tmp_path, view.name, run_id, rows.filter(pc.equal(rows["run_id"], run_id)).drop_columns("run_id"))
             for run_id in runs
         ]
+        return partitions[view.qualified]
 
     with duckdb.connect(config={"threads": 1}) as connection:
         install(connection, catalog(), partitions, compute=compute, comments=False)
+    with duckdb.connect(config={"threads": 1}) as connection:
+        install(connection, catalog(), partitions, comments=False)
         for view in VIEWS:
             sql = f"select * from {view} order by all"
             assert connection.execute(sql).fetchall() == house.rows(sql), view
