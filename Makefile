@@ -27,8 +27,9 @@ demo: setup  ## Make two small traces and compare them
 	$(BIN)/python fixtures/make_fixtures.py demo $(DEMO)
 	$(BIN)/tracemill compare $(DEMO)/base.pt.trace.json.gz $(DEMO)/new.pt.trace.json -w $(DEMO)/warehouse -o $(DEMO)
 
+# Tests of one file, which share what is costly to make, stay with one process as long as there is enough for all.
 test: setup  ## Run all tests
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: setup  ## Check style and types
 	$(BIN)/ruff check .
@@ -46,7 +47,7 @@ test-lowest:  ## Run the tests of readers and renderers with the lowest dependen
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
 	VIRTUAL_ENV=.venv-lowest .venv-lowest/bin/uv pip install --quiet --resolution lowest-direct --editable '.[dev]'
-	.venv-lowest/bin/python -m pytest -n auto -k "not given_traces" $(addprefix tests/test_,$(addsuffix .py,\
+	.venv-lowest/bin/python -m pytest -n auto --dist worksteal -k "not given_traces" $(addprefix tests/test_,$(addsuffix .py,\
 		bulk cases cli event_array generated html kineto memory_limit readme sheetrows xlsx))
 
 clean:  ## Remove what the targets above have made
