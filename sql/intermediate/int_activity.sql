@@ -8,6 +8,7 @@
 -- @title Activities
 -- @grain run_id, event_index
 -- @order run_id, event_index
+-- @materialized
 -- @column run_id id Run that the activity belongs to
 -- @column event_index id Place among the events of the run
 -- @column is_npu flag Did an Ascend device run it?

@@ -7,6 +7,7 @@
 -- @title Launches told by flows
 -- @grain run_id, event_index
 -- @order run_id, event_index
+-- @materialized
 -- @column run_id id Run that the activity belongs to
 -- @column event_index id Place of the activity in the file
 -- @column flow_category category Category of the flow
