@@ -17,6 +17,8 @@ from pipeline.schema import RAW_TABLES
 _DUCKDB_TYPE = {pa.int64(): "BIGINT", pa.string(): "VARCHAR"}
 # Files of a relation: raw table or materialised view -> Parquet files below run_id=… folders.
 Partitions = Mapping[str, Sequence[Path]]
+# Makes the files of a materialised view.
+Compute = Callable[[View], Sequence[Path]]
 
 
 def install(
@@ -24,14 +26,14 @@ def install(
     catalog: Catalog,
     partitions: Partitions,
     *,
-    compute: Callable[[View], Sequence[Path]] | None = None,
+    compute: Compute | None = None,
     comments: bool = True,
 ) -> None:
     """Create the relations of the catalog over the given files.
 
     A materialised view reads its files. Where it has none, `compute` makes them, when all that the view reads is
-    there; without `compute` it has no rows. With `compute`, only what the materialised views read is created. Raises
-    CatalogError where a header and what DuckDB returns do not agree.
+    there; without `compute` it has no rows. With `compute`, only what the materialised views read is created, without
+    comments. Raises CatalogError where a header and what DuckDB returns do not agree.
     """
     install_alignment(connection)
     for schema in ("raw", "seeds", "macros", "staging", "intermediate", "marts"):
@@ -44,21 +46,24 @@ def install(
     views = catalog.read_by(catalog.materialized) if compute else list(catalog.views.values())
     for view in views:
         if view.materialized:
-            _create_materialized(connection, view, partitions.get(view.qualified) or (compute(view) if compute else ()))
+            _create_materialized(connection, view, partitions, compute)
         else:
             _create_view(connection, view.qualified, view.body)
     _check(connection, views)
-    if comments:
+    if comments and not compute:
         _comment(connection, views)
 
 
-def install_partitions(connection: duckdb.DuckDBPyConnection, catalog: Catalog, partitions: Partitions) -> None:
+def install_partitions(
+    connection: duckdb.DuckDBPyConnection, catalog: Catalog, partitions: Partitions, *, compute: Compute | None = None
+) -> None:
     """Let the relations of a database that `install` has made read other files; the rest of them stays as it is."""
     install_alignment(connection)
     _create_raw_tables(connection, partitions)
     for view in catalog.materialized:
-        _create_materialized(connection, view, partitions.get(view.qualified, ()))
-    _comment(connection, catalog.materialized)
+        _create_materialized(connection, view, partitions, compute)
+    if not compute:
+        _comment(connection, catalog.materialized)
 
 
 def _create_raw_tables(connection: duckdb.DuckDBPyConnection, partitions: Partitions) -> None:
@@ -67,7 +72,10 @@ def _create_raw_tables(connection: duckdb.DuckDBPyConnection, partitions: Partit
         _create_view(connection, f"raw.{table}", _over_files(types, partitions.get(f"raw.{table}", ())))
 
 
-def _create_materialized(connection: duckdb.DuckDBPyConnection, view: View, files: Sequence[Path]) -> None:
+def _create_materialized(
+    connection: duckdb.DuckDBPyConnection, view: View, partitions: Partitions, compute: Compute | None
+) -> None:
+    files = partitions.get(view.qualified) or (compute(view) if compute else ())
     types = {column.name: "" for column in view.columns} if files else _types(connection, view.body)
     _create_view(connection, view.qualified, _over_files(types, files))
 

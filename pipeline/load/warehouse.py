@@ -14,7 +14,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -162,10 +162,12 @@ class Warehouse:
             "preserve_insertion_order": "false",  # rows of a partition have no order; keeping one costs memory
             "temp_directory": str(folder),
         }
+        path = folder / "views.duckdb"
+        make = self._take_over_views(path)
         try:
-            with contextlib.closing(duckdb.connect(config=config)) as connection:
+            with contextlib.closing(duckdb.connect(str(path), config=config)) as connection:
                 connection.execute(f"{_SORTED_ASOF}; {_NO_BAR}")
-                install(connection, self.catalog, self._partitions([run_id]), compute=compute, comments=False)
+                make(connection, self.catalog, self._partitions([run_id]), compute=compute)
         finally:
             remove([folder])
 
@@ -219,23 +221,31 @@ class Warehouse:
         folder = self.new_folder()
         try:
             path = folder / "warehouse.duckdb"
-            # Most of the time goes to views that are the same for any runs: they are taken over with the file.
-            with contextlib.suppress(OSError):
-                shutil.copyfile(self._previous(), path)
-            is_current = all((self._stamp_of(path) or {}).get(key) == stamp[key] for key in _CATALOG_KEYS)
-            if not is_current:
-                path.unlink(missing_ok=True)
+            make = self._take_over_views(path)
             with contextlib.closing(
                 duckdb.connect(str(path), config={"python_enable_replacements": "false"})
             ) as connection:
                 connection.execute("begin")
-                (install_partitions if is_current else install)(connection, self.catalog, self._partitions(run_ids))
+                make(connection, self.catalog, self._partitions(run_ids))
                 fields = ", ".join(f"{quoted(value)} as {name}" for name, value in stamp.items())
                 connection.execute(f"create or replace view marts.catalog_version as select {fields}")
                 connection.execute("commit")
             path.replace(self.database)
         finally:
             remove([folder])
+
+    def _take_over_views(self, path: Path) -> Callable[..., None]:
+        """Copy the database to `path` if its views are those of the catalog; what is to be called to complete them.
+
+        Making views that are the same for any runs would take most of the time of a small ingest.
+        """
+        with contextlib.suppress(OSError):
+            shutil.copyfile(self._previous(), path)
+        found = self._stamp_of(path) or {}
+        if all(found.get(key) == value for key, value in self._stamp({}).items() if key in _CATALOG_KEYS):
+            return install_partitions
+        path.unlink(missing_ok=True)
+        return install
 
     def _previous(self) -> Path:
         return self.database
