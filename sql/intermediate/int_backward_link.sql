@@ -1,8 +1,7 @@
 -- Where the forward pass was that a backward operator belongs to: one row per backward operator whose forward operator is known.
 --
--- A fwdbwd flow starts at the forward operator and ends at the backward operator. Where none ends at an operator of the
--- sequence number, it is the last operator of the forward pass with that number, rather on another thread than on the
--- backward operator's: sequence numbers are counted per thread, and the numbers in `Fwd thread id` are not those of tracks.
+-- A fwdbwd flow tells it. Where none ends at an operator of the sequence number, it is the last operator before with that number on
+-- the thread of the forward pass.
 --
 -- @title Forward operators of the backward pass
 -- @grain run_id, event_index
@@ -13,78 +12,30 @@
 -- @column forward_tid id Thread of the forward operator
 -- @column forward_start_ns timestamp_ns Start of the forward operator
 with
-flow as (
-    select
-        finish.run_id,
-        finish.pid,
-        finish.tid,
-        finish.time_ns,
-        {'pid': origin.pid, 'tid': origin.tid, 'start_ns': origin.time_ns} as forward
-    from (select * from staging.stg_forward_backward where is_backward) as finish
-    asof inner join (select * from staging.stg_forward_backward where not is_backward) as origin
-        on finish.run_id = origin.run_id and finish.flow_id = origin.flow_id and finish.time_ns >= origin.time_ns
-),
-
-numbered as (
-    select run_id, event_index, pid, tid, start_ns, sequence_number, coalesce(forward_thread, 0) as forward_thread
-    from intermediate.int_host_call
-    where call_kind = 'operator' and sequence_number is not null
-),
-
-by_flow as (
-    select
-        operator.run_id,
-        operator.event_index,
-        operator.sequence_number,
-        coalesce(operator.forward_thread, 0) as forward_thread,
-        max(flow.forward) as forward
-    from intermediate.int_host_call as operator
-    inner join flow
+backward as (
+    select operator.*, thread.tid as forward_tid
+    from intermediate.int_sequence_number as operator
+    inner join intermediate.int_forward_thread as thread
         on
-            operator.run_id = flow.run_id
-            and operator.pid = flow.pid
-            and operator.tid = flow.tid
-            and operator.start_ns = flow.time_ns
-    where operator.call_kind = 'operator'
-    group by operator.run_id, operator.event_index, operator.sequence_number, operator.forward_thread
-),
-
-candidate as (
-    select run_id, sequence_number, {'pid': pid, 'tid': tid, 'start_ns': max(start_ns)} as forward
-    from numbered
-    where forward_thread = 0
-    group by run_id, sequence_number, pid, tid
-),
-
-by_number as (
-    select
-        backward.run_id,
-        backward.event_index,
-        max_by(
-            candidate.forward,
-            {
-                'elsewhere': candidate.forward.pid <> backward.pid or candidate.forward.tid <> backward.tid,
-                'forward': candidate.forward
-            }
-        ) as forward
-    from numbered as backward
-    anti join by_flow
-        on
-            backward.run_id = by_flow.run_id
-            and backward.sequence_number = by_flow.sequence_number
-            and backward.forward_thread = by_flow.forward_thread
-    inner join candidate
-        on
-            backward.run_id = candidate.run_id
-            and backward.sequence_number = candidate.sequence_number
-            and backward.start_ns >= candidate.forward.start_ns
-    where backward.forward_thread > 0
-    group by backward.run_id, backward.event_index
+            operator.run_id = thread.run_id
+            and operator.pid = thread.pid
+            and operator.forward_thread = thread.forward_thread
 )
 
-select run_id, event_index, forward.pid as forward_pid, forward.tid as forward_tid, forward.start_ns as forward_start_ns
-from (
-    select run_id, event_index, forward from by_flow
-    union all
-    select run_id, event_index, forward from by_number
-)
+select run_id, event_index, forward_pid, forward_tid, forward_start_ns
+from intermediate.int_backward_flow
+union all
+select
+    backward.run_id,
+    backward.event_index,
+    forward.pid as forward_pid,
+    forward.tid as forward_tid,
+    forward.start_ns as forward_start_ns
+from backward
+asof inner join (select * from intermediate.int_sequence_number where forward_thread = 0) as forward
+    on
+        backward.run_id = forward.run_id
+        and backward.pid = forward.pid
+        and backward.forward_tid = forward.tid
+        and backward.sequence_number = forward.sequence_number
+        and backward.start_ns >= forward.start_ns

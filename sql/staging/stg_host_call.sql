@@ -17,7 +17,7 @@
 -- @column end_ns timestamp_ns End
 -- @column correlation id Key of what a runtime call launched or an operator enqueued
 -- @column external_id id Key of an operator
--- @column sequence_number id Autograd sequence number, shared by a forward operator and its backward
+-- @column sequence_number id Autograd sequence number, shared by a forward operator and its backward; NULL below 0, which means none
 -- @column forward_thread id Thread of the forward operator, on a backward operator
 -- @column input_shapes text Shapes of the inputs, JSON
 select
@@ -32,7 +32,7 @@ select
     start_ns + duration_ns as end_ns,
     case when correlation not in (0, -1) then correlation end as correlation,
     case when external_id not in (0, -1) then external_id end as external_id,
-    sequence_number,
+    case when sequence_number >= 0 then sequence_number end as sequence_number,
     forward_thread,
     input_shapes
 from raw.event

@@ -64,6 +64,7 @@ def busy(rank, *, slower=0, cut=False):
             launch("cudaLaunchKernel", at + 40, 5, correlation=at + 1),
             launch("cudaLaunchKernel", at + 50, 5, correlation=at + 2),
             op("MmBackward0", at + 20, 900, tid=2, forward_thread=1),
+            op("AddBackward0", at + 930, 9, tid=2, forward_thread=1, sequence_number=number),
             launch("cudaLaunchKernel", at + 60, 5, correlation=at + 3, tid=2),
             launch("cudaGraphLaunch", at + 2_000, 5, correlation=at + 4),
             launch("cudaMemcpyAsync", at + 2_100, 5, correlation=at + 5),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.rows import annotation, event, kernel, launch, op, python, step, views
 
 SELF = "select module_name, device_self_duration_ns, device_total_duration_ns from marts.module where step is null"
@@ -207,3 +209,302 @@ def test_functions_without_numbers_are_nested_by_time_within_their_thread():
     }
     paths = "select module_path from intermediate.int_module_call order by all"
     assert house.rows(paths) == [("/Loss_0",), ("/Net_0",), ("/Net_0/Linear_0",), ("/Net_0/Linear_1",), ("/Other_0",)]
+
+
+# -- shapes of training and of inference --------------------------------------------------------------------
+
+
+def module(name, start, end, number, caller=None, tid=1):
+    """A call of an nn.Module."""
+    return python(f"nn.Module: {name}", start, end - start, number, caller, tid=tid)
+
+
+def backward(name, start, end, sequence, forward_thread=1, tid=2):
+    """A node of the graph, which autograd evaluates on a thread of its own."""
+    known = {"tid": tid, "sequence_number": sequence, "forward_thread": forward_thread}
+    return [
+        op(f"autograd::engine::evaluate_function: {name}", start - 1, end - start + 2, **known),
+        op(name, start, end - start, **known),
+    ]
+
+
+def flow(number, start, end, tid=1, to=2):
+    """The arrow from a forward operator to its backward."""
+    return [
+        event("fwdbwd", "fwdbwd", start, None, phase="s", flow_id=str(number), tid=tid),
+        event("fwdbwd", "fwdbwd", end, None, phase="f", flow_id=str(number), tid=to),
+    ]
+
+
+def self_times(house):
+    """Device time by module where there is some; it adds up to that of the run and of each of its steps."""
+    sums = "select step, sum({})::bigint from {} group by step"
+    by_step = house.pairs(sums.format("device_self_duration_ns", "marts.module"))
+    known = house.pairs(
+        sums.format("duration_ns", "intermediate.int_device_activity where quarantine_reason is null and step >= 0")
+    )
+    assert {step: ns for step, ns in by_step.items() if step is not None and ns} == known
+    assert (by_step[None],) == house.one("select sum(duration_ns)::bigint from intermediate.int_device_activity")
+    return house.pairs(
+        "select module_name, device_self_duration_ns from marts.module where step is null and device_self_duration_ns > 0"
+    )
+
+
+@pytest.mark.parametrize("has_flows", [True, False])
+def test_replicas_of_data_parallel_are_modules_of_their_own_threads_and_devices(has_flows):
+    # 1   DataParallel_0 ├─────────────────────────────────┤    scatters and gathers
+    # 11      Net_0 ├─────┤  on device 0      21   backward     of thread 11, which autograd knows as 2
+    # 12      Net_1 ├─────┤  on device 1      22   backward     of thread 12, which autograd knows as 3
+    # Each thread counts its sequence numbers from 0.
+    forward = [
+        (python("parallel_apply.py: _worker", 100, 300, 10 * tid, tid=tid), *replica)
+        for tid, replica in (
+            (11, (module("Net_0", 110, 390, 111, 110, 11), module("Linear_0", 200, 300, 112, 111, 11))),
+            (12, (module("Net_1", 110, 390, 121, 120, 12), module("Linear_1", 200, 300, 122, 121, 12))),
+        )
+    ]
+    house = views(
+        step(1, 0, 5_000),
+        module("DataParallel_0", 0, 1_000, 1),
+        op("Scatter", 10, 20, sequence_number=0),
+        op("Gather", 500, 20, sequence_number=1),
+        *map(list, forward),
+        [op("aten::addmm", 210, 50, tid=tid, sequence_number=1) for tid in (11, 12)],
+        backward("GatherBackward", 1_500, 1_600, 1, forward_thread=1, tid=21),
+        backward("AddmmBackward0", 2_000, 2_100, 1, forward_thread=2, tid=21),
+        backward("AddmmBackward0", 2_010, 2_110, 1, forward_thread=3, tid=22),
+        [flow(1, 500, 1_500, 1, 21), flow(2, 210, 2_000, 11, 21), flow(3, 210, 2_010, 12, 22)] if has_flows else [],
+        launched(15, 1),
+        launched(510, 2),
+        launched(220, 4, 11),
+        launched(221, 8, 12, device=1),
+        launched(1_510, 16, 21),
+        launched(2_020, 32, 21),
+        launched(2_021, 64, 22, device=1),
+        launched(3_000, 128),
+    )
+    assert self_times(house) == {
+        "": 128,
+        "/DataParallel_0": 3,
+        "/Net_0/Linear_0": 4,
+        "/Net_1/Linear_1": 8,
+        "[ BACKWARD ]/DataParallel_0": 16,
+        "[ BACKWARD ]/Net_0/Linear_0": 32,
+        "[ BACKWARD ]/Net_1/Linear_1": 64,
+    }
+
+
+def test_a_number_of_a_forward_thread_is_told_by_flows_then_names_then_the_order_of_threads():
+    # Threads 11 and 12 run the first step, 21 and 22 the second; all count their sequence numbers from 0.
+    def numbers(first, *names, at, tid):
+        return [op(name, at + 10 * n, 5, tid=tid, sequence_number=first + n) for n, name in enumerate(names)]
+
+    house = views(
+        numbers(0, "aten::t", "aten::add_", "aten::mul", "aten::native_batch_norm", at=0, tid=1),
+        [numbers(0, "aten::mm", "aten::relu", at=100 + tid, tid=tid) for tid in (11, 12)],
+        [backward("MmBackward0", 500 + number, 550, 0, number, tid=50 + number) for number in (2, 3)],
+        [numbers(0, "aten::mm", "aten::relu", at=1_000 + tid, tid=tid) for tid in (21, 22)],
+        [backward("ReluBackward0", 1_500 + number, 1_550, 1, number, tid=50 + number) for number in (6, 7)],
+        backward("NativeBatchNormBackward0", 1_600, 1_650, 3, 1),
+        backward("AddBackward0", 1_700, 1_750, 1, 9),
+        backward("MulBackward0", 1_800, 1_850, 2, 9),
+        flow(1, 10, 1_700),
+    )
+    assert house.pairs("select forward_thread, tid from intermediate.int_forward_thread") == {
+        1: "1", 2: "11", 3: "12", 6: "21", 7: "22", 9: "1"
+    }  # fmt: skip
+    assert house.rows("select forward_tid, forward_start_ns from intermediate.int_backward_flow") == [("1", 10)]
+    names = "select distinct function_name from intermediate.int_sequence_number where sequence_number in (1, 3)"
+    assert {name for (name,) in house.rows(names)} == {"add", "relu", "nativebatchnorm"}
+
+
+def test_gradients_that_hooks_reduce_belong_to_no_module_and_buffers_to_the_wrapper():
+    name = "torch::autograd::AccumulateGrad"
+    house = views(
+        step(1, 0, 5_000),
+        annotation("DistributedDataParallel.forward", 5, 900),
+        module("DistributedDataParallel_0", 0, 1_000, 1),
+        module("Net_0", 100, 900, 2, 1),
+        module("Linear_0", 200, 300, 3, 2),
+        op("_DDPSink", 950, 20, sequence_number=7),
+        op("aten::addmm", 210, 50, sequence_number=6),
+        op("aten::no_grad", 220, 5, sequence_number=-1),
+        backward("_DDPSinkBackward", 2_000, 2_050, 7),
+        backward("AddmmBackward0", 2_100, 2_200, 6),
+        backward(name, 2_300, 2_400, -1),
+        annotation("nccl:all_reduce", 2_350, 20, tid=2),
+        launched(10, 1),
+        launched(230, 2),
+        launched(2_010, 4, 2),
+        launched(2_110, 8, 2),
+        launched(2_360, 16, 2),
+    )
+    assert self_times(house) == {
+        "": 16,
+        "/DistributedDataParallel_0": 1,
+        "/DistributedDataParallel_0/Net_0/Linear_0": 2,
+        "[ BACKWARD ]/DistributedDataParallel_0": 4,
+        "[ BACKWARD ]/DistributedDataParallel_0/Net_0/Linear_0": 8,
+    }
+
+
+def test_shards_gathered_before_a_module_runs_are_the_wrapper_s_own_time():
+    house = views(
+        step(1, 0, 5_000),
+        annotation("FullyShardedDataParallel.forward", 1, 990),
+        module("FullyShardedDataParallel_0", 0, 1_000, 1),
+        annotation("FullyShardedDataParallel._pre_forward", 5, 50),
+        module("Net_0", 100, 900, 2, 1),
+        module("FullyShardedDataParallel_1", 200, 500, 3, 2),
+        module("Linear_0", 300, 400, 4, 3),
+        op("aten::addmm", 310, 50, sequence_number=6),
+        backward("AddmmBackward0", 2_100, 2_200, 6),
+        annotation("FullyShardedDataParallel._post_backward_hook", 2_300, 50, tid=2),
+        launched(10, 1),
+        launched(210, 2),
+        launched(320, 4),
+        launched(2_110, 8, 2),
+        launched(2_310, 16, 2),
+    )
+    assert self_times(house) == {
+        "": 16,
+        "/FullyShardedDataParallel_0": 1,
+        "/FullyShardedDataParallel_0/Net_0/FullyShardedDataParallel_1": 2,
+        "/FullyShardedDataParallel_0/Net_0/FullyShardedDataParallel_1/Linear_0": 4,
+        "[ BACKWARD ]/FullyShardedDataParallel_0/Net_0/FullyShardedDataParallel_1/Linear_0": 8,
+    }
+
+
+def test_hooks_of_sharded_modules_without_wrappers_belong_to_them_forward_and_backward():
+    # The hook before forward puts a node into the graph, whose backward reduces the gradients after the module's.
+    house = views(
+        step(1, 0, 5_000),
+        module("FSDPQwen2ForCausalLM_0", 0, 1_000, 1),
+        module("FSDPQwen2DecoderLayer_0", 100, 900, 2, 1),
+        annotation("FSDP::pre_forward (model.layers.0)", 105, 90),
+        annotation("FSDP::all_gather", 110, 20),
+        op("RegisterPostBackwardFunction", 150, 20, sequence_number=5),
+        op("aten::addmm", 310, 50, sequence_number=6),
+        annotation("FSDP::pre_backward (model.layers.0)", 2_000, 40, tid=2),
+        backward("AddmmBackward0", 2_100, 2_200, 6),
+        backward("RegisterPostBackwardFunctionBackward", 2_300, 2_400, 5),
+        annotation("FSDP::post_backward_reduce (model.layers.0)", 2_310, 50, tid=2),
+        [flow(1, 150, 2_300), flow(2, 310, 2_100)],
+        launched(115, 1),
+        launched(320, 2),
+        launched(2_010, 4, 2),
+        launched(2_110, 8, 2),
+        launched(2_320, 16, 2),
+    )
+    assert self_times(house) == {
+        "": 4,
+        "/FSDPQwen2ForCausalLM_0/FSDPQwen2DecoderLayer_0": 3,
+        "[ BACKWARD ]/FSDPQwen2ForCausalLM_0/FSDPQwen2DecoderLayer_0": 24,
+    }
+
+
+@pytest.mark.parametrize("has_flows", [True, False])
+def test_a_compiled_region_belongs_to_the_module_that_calls_it_and_so_does_its_backward(has_flows):
+    graph = "## Call CompiledFxGraph fal4xpiah2v6 ##"
+    house = views(
+        step(1, 0, 5_000),
+        module("OptimizedModule_0", 0, 1_000, 1),
+        module("Net_0", 50, 900, 2, 1),
+        python("torch/_dynamo/eval_frame.py: _fn", 60, 800, 3, 2),
+        op("Torch-Compiled Region: 0/0", 100, 300, sequence_number=5),
+        op("CompiledFunction", 110, 200, sequence_number=5),
+        annotation(graph, 120, 100),
+        op("triton_poi_fused_add_0", 130, 20),
+        op("Torch-Compiled Region: 0/1", 950, 20, sequence_number=6),
+        op("CompiledFunction", 955, 10, sequence_number=6),
+        backward("CompiledFunctionBackward", 2_000, 2_200, 6),
+        python("runtime_wrappers.py: backward", 2_210, 300, 9, tid=2),
+        backward("CompiledFunctionBackward", 2_300, 2_500, 5),
+        annotation(graph, 2_310, 100, tid=2),
+        [flow(1, 110, 2_300), flow(2, 955, 2_000)] if has_flows else [],
+        launched(140, 1),
+        launched(960, 2),
+        launched(2_100, 4, 2),
+        launched(2_320, 8, 2),
+    )
+    assert self_times(house) == {
+        "/OptimizedModule_0": 2,
+        "/OptimizedModule_0/Net_0": 1,
+        "[ BACKWARD ]/OptimizedModule_0": 4,
+        "[ BACKWARD ]/OptimizedModule_0/Net_0": 8,
+    }
+
+
+@pytest.mark.parametrize("call", ["cudaGraphLaunch", "hipGraphLaunch"])
+def test_all_kernels_of_a_graph_belong_to_the_module_around_its_launch(call):
+    def replay(at, durations, tid=1):
+        return [
+            launch(call, at, 5, correlation=at, tid=tid),
+            [kernel("k", 10_000 + at + 50 * place, ns, correlation=at) for place, ns in enumerate(durations)],
+        ]
+
+    house = views(
+        step(1, 0, 5_000),
+        module("Net_0", 0, 1_000, 1),
+        module("Layer_0", 100, 200, 2, 1),
+        op("aten::mm", 310, 20, sequence_number=5),
+        backward("CompiledFunctionBackward", 2_000, 2_200, 5),
+        replay(150, [1, 2]),
+        replay(500, [4]),
+        replay(1_500, [8, 16]),
+        replay(2_010, [32], tid=2),
+    )
+    assert self_times(house) == {
+        "": 24,
+        "/Net_0": 4,
+        "/Net_0/Layer_0": 3,
+        "[ BACKWARD ]/Net_0": 32,
+    }
+    operators = "select distinct operator_name from marts.module_operator where module_name not like '[%'"
+    assert house.rows(operators) == [("(graph launch)",)]
+
+
+def test_without_a_backward_pass_a_shared_module_is_one_row_for_each_place_that_calls_it():
+    house = views(
+        step(1, 0, 1_000),
+        module("Net_0", 0, 900, 1),
+        module("Embedding_0", 100, 200, 2, 1),
+        module("Head_0", 300, 600, 3, 1),
+        module("Embedding_0", 400, 500, 4, 3),
+        module("Embedding_0", 700, 800, 5, 1),
+        [op("aten::embedding", at, 20) for at in (110, 410, 710)],
+        [launched(at, ns) for at, ns in ((120, 1), (420, 2), (720, 4))],
+    )
+    assert self_times(house) == {"/Net_0/Embedding_0": 5, "/Net_0/Head_0/Embedding_0": 2}
+    calls = house.pairs("select module_name, call_count from marts.module where step = 1")
+    assert calls == {"/Net_0": 1, "/Net_0/Embedding_0": 2, "/Net_0/Head_0": 1, "/Net_0/Head_0/Embedding_0": 1}
+
+
+@pytest.mark.parametrize("has_flows", [True, False])
+def test_a_block_that_runs_again_has_a_backward_pass_of_its_own(has_flows):
+    # The thread of autograd counts its sequence numbers from 0 too; there it is thread 2, the main thread is 1.
+    house = views(
+        step(1, 0, 5_000),
+        module("Net_0", 0, 1_000, 1),
+        module("Head_0", 100, 200, 2, 1),
+        module("Block_0", 300, 500, 3, 1),
+        op("aten::mm", 110, 10, sequence_number=0),
+        op("CheckpointFunction", 290, 220, sequence_number=1),
+        op("aten::mm", 310, 10),
+        backward("CheckpointFunctionBackward", 2_000, 3_000, 1),
+        module("Block_0", 2_100, 2_300, 9, tid=2),
+        op("aten::mm", 2_110, 10, tid=2, sequence_number=0),
+        backward("MmBackward0", 2_500, 2_600, 0, forward_thread=2),
+        backward("MmBackward0", 3_100, 3_200, 0, forward_thread=1),
+        [flow(1, 290, 2_000), flow(2, 110, 3_100), flow(3, 2_110, 2_500, tid=2)] if has_flows else [],
+        [launched(at, ns) for at, ns in ((120, 1), (320, 2))],
+        [launched(at, ns, 2) for at, ns in ((2_120, 4), (2_510, 8), (2_700, 16), (3_110, 32))],
+    )
+    assert self_times(house) == {
+        "/Net_0/Head_0": 1,
+        "/Net_0/Block_0": 2,
+        "/Block_0": 4,
+        "[ BACKWARD ]/Block_0": 8,
+        "[ BACKWARD ]/Net_0": 16,
+        "[ BACKWARD ]/Net_0/Head_0": 32,
+    }

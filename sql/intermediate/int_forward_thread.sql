@@ -1,0 +1,98 @@
+-- Threads that the numbers of forward threads mean: one row per run, process and number that a backward operator without a flow has.
+--
+-- Autograd numbers threads in a way of its own, and each thread counts its sequence numbers from 0, so that replicas of a model
+-- have the same ones. A number means the thread that flows with that number start on; else the one with most of its sequence numbers at a
+-- function of the same name, then with most of them; among equals one that no lower number means, rather not the thread that the
+-- backward operators are on, and the one that comes first.
+--
+-- @title Threads of the forward pass
+-- @grain run_id, pid, forward_thread
+-- @order run_id, pid, forward_thread
+-- @column run_id id Run
+-- @column pid id Process
+-- @column forward_thread id Number of the thread, as backward operators have it
+-- @column tid id Thread
+with recursive
+flow as (
+    select run_id, forward_pid as pid, forward_thread, forward_tid as tid, count(*) as flow_count
+    from intermediate.int_backward_flow
+    group by run_id, forward_pid, forward_thread, forward_tid
+),
+
+candidate as (
+    select
+        backward.run_id,
+        backward.pid,
+        backward.forward_thread,
+        forward.tid,
+        count(distinct backward.sequence_number) filter (where backward.function_name = forward.function_name) as named_count,
+        count(distinct backward.sequence_number) as number_count,
+        bool_or(backward.tid = forward.tid) as is_own,
+        min(forward.start_ns) as start_ns
+    from intermediate.int_sequence_number as backward
+    inner join intermediate.int_sequence_number as forward
+        on
+            backward.run_id = forward.run_id
+            and backward.pid = forward.pid
+            and backward.sequence_number = forward.sequence_number
+            and backward.start_ns >= forward.start_ns
+    where backward.forward_thread > 0 and forward.forward_thread = 0
+    group by backward.run_id, backward.pid, backward.forward_thread, forward.tid
+),
+
+placed as materialized (
+    select
+        candidate.run_id,
+        candidate.pid,
+        candidate.forward_thread,
+        candidate.tid,
+        coalesce(flow.flow_count, 0) as flow_count,
+        candidate.named_count,
+        candidate.number_count,
+        candidate.is_own,
+        candidate.start_ns,
+        dense_rank() over (partition by candidate.run_id, candidate.pid order by candidate.forward_thread) as turn
+    from candidate
+    left join flow
+        on
+            candidate.run_id = flow.run_id
+            and candidate.pid = flow.pid
+            and candidate.forward_thread = flow.forward_thread
+            and candidate.tid = flow.tid
+),
+
+-- The lowest number chooses first.
+chosen as (
+    select distinct run_id, pid, 0::bigint as turn, null::bigint as forward_thread, null::varchar as tid, []::varchar[] as taken
+    from placed
+    union all
+    select
+        run_id, pid, turn, forward_thread, tid, list_append(taken, tid) as taken
+    from (
+        select
+            placed.run_id,
+            placed.pid,
+            placed.turn,
+            placed.forward_thread,
+            any_value(chosen.taken) as taken,
+            min_by(
+                placed.tid,
+                {
+                    'flows': -placed.flow_count,
+                    'named': -placed.named_count,
+                    'numbers': -placed.number_count,
+                    'is_taken': list_contains(chosen.taken, placed.tid),
+                    'is_own': placed.is_own,
+                    'start_ns': placed.start_ns
+                }
+            ) as tid
+        from chosen
+        inner join placed
+            on chosen.run_id = placed.run_id and chosen.pid = placed.pid and chosen.turn + 1 = placed.turn
+        group by placed.run_id, placed.pid, placed.turn, placed.forward_thread
+    )
+)
+
+select run_id, pid, forward_thread, tid
+from chosen
+where forward_thread is not null
