@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -23,18 +23,19 @@ from rapidfuzz.distance import LCSseq, Levenshtein, Opcodes
 CELLS = 1 << 29
 
 Pair = tuple[int | None, int | None]
-_FIELDS = ("base", "comparison", "base_parent", "comparison_parent")
+_FIELDS = ("base", "comparison", "base_parent", "comparison_parent", "level")
 _NONE = -1
-_ARGUMENTS: list[Any] = ["BIGINT[]", "VARCHAR[]", "BIGINT[]", "VARCHAR[]"]
+_ARGUMENTS: list[Any] = ["BIGINT[]", "VARCHAR[]", "BIGINT[]"] * 2
 _ANSWER: Any = f"STRUCT({', '.join(f'{name} BIGINT' for name in _FIELDS)})[]"
 
 
 def install_alignment(connection: duckdb.DuckDBPyConnection) -> None:
-    """Add `align_trees(base_parents, base_keys, comparison_parents, comparison_keys)` to a connection.
+    """Add `align_trees(base_parents, base_keys, base_wrappers, comparison_parents, …)` to a connection.
 
-    Keys are in the order of their sequences; parents are places in the same list, from 1, NULL at the root. The answer
-    lists pairs of places from top to bottom, children below their parents, NULL where an element has no partner; each
-    with the pair that it is a child of, NULL at the root.
+    Keys are in the order of their sequences; parents are places in the same list, from 1, NULL at the root; wrappers
+    are the places of elements that may be looked through. The answer lists pairs of places from top to bottom, children
+    below their parents, NULL where an element has no partner; each with the pair that it is a child of, NULL at the
+    root, and its level, 1 at the root.
     """
     connection.create_function("align_trees", _align_batch, _ARGUMENTS, _ANSWER, type=PythonUDFType.ARROW)
 
@@ -42,13 +43,17 @@ def install_alignment(connection: duckdb.DuckDBPyConnection) -> None:
 def _align_batch(
     base_parents: pa.ChunkedArray,
     base_keys: pa.ChunkedArray,
+    base_wrappers: pa.ChunkedArray,
     comparison_parents: pa.ChunkedArray,
     comparison_keys: pa.ChunkedArray,
+    comparison_wrappers: pa.ChunkedArray,
 ) -> pa.Array:
     offsets, parts = [0], []
     for row in range(len(base_keys)):
         ours, theirs = _numbered(base_keys[row], comparison_keys[row])
-        pairs = _places(aligned_trees(base_parents[row].as_py(), ours, comparison_parents[row].as_py(), theirs))
+        base = Tree(base_parents[row].as_py(), ours, base_wrappers[row].as_py())
+        comparison = Tree(comparison_parents[row].as_py(), theirs, comparison_wrappers[row].as_py())
+        pairs = _places(aligned_trees(base, comparison))
         offsets.append(offsets[-1] + len(pairs))
         parts.append(pairs)
     return pa.ListArray.from_arrays(offsets, pa.concat_arrays(parts))
@@ -63,8 +68,12 @@ def _numbered(base: pa.ListScalar, comparison: pa.ListScalar) -> tuple[list[int]
 def _places(pairs: Iterator[tuple[Pair, Pair]]) -> pa.StructArray:
     """The pairs as structs of places."""
     columns = [array("q") for _ in _FIELDS]
+    around: list[Pair] = []
     for pair, parent in pairs:
-        for column, place in zip(columns, pair + parent, strict=True):
+        while around and around[-1] != parent:
+            around.pop()
+        around.append(pair)
+        for column, place in zip(columns, (*pair, *parent, len(around)), strict=True):
             column.append(_NONE if place is None else place)
     fields = []
     for column in columns:
@@ -73,42 +82,97 @@ def _places(pairs: Iterator[tuple[Pair, Pair]]) -> pa.StructArray:
     return pa.StructArray.from_arrays(fields, _FIELDS)
 
 
-def aligned_trees(
-    base_parents: Sequence[int | None],
-    base_keys: Sequence[Hashable],
-    comparison_parents: Sequence[int | None],
-    comparison_keys: Sequence[Hashable],
-) -> Iterator[tuple[Pair, Pair]]:
-    """Pairs of places (from 1) of two trees, depth first, each with the pair that it is a child of.
+class Tree:
+    """Elements in order, at places from 1: the place of the one around each, its key, and which are wrappers."""
 
-    Only children of a pair are paired with each other.
+    def __init__(self, parents: Sequence[int | None], keys: Sequence[Hashable], wrappers: Collection[int] = ()) -> None:
+        self.parents, self.keys = parents, keys
+        children: dict[int, list[int]] = defaultdict(list)
+        for place, parent in enumerate(parents, 1):
+            children[parent or 0].append(place)
+        self.children = dict(children)
+        # Wrappers around something, with how many stand directly one in the other from there on.
+        self.heights = {place: 1 for place in wrappers if place in self.children}
+        for place in reversed(list(self.heights)):  # from the bottom up, most are right at once
+            around, height = parents[place - 1], 2
+            while around in self.heights and self.heights[around] < height:
+                self.heights[around] = height
+                around, height = parents[around - 1], height + 1
+
+    def below(self, place: int | None) -> list[int]:
+        """The elements in one, 0 for the root, None for one that is not there."""
+        return self.children.get(place, []) if place is not None else []
+
+    def opened(self, places: Iterable[int], wrappers: Container[int]) -> list[int]:
+        """Places with what is in these wrappers instead of themselves."""
+        return [one for place in places for one in (self.children[place] if place in wrappers else (place,))]
+
+    def between(self, outer: int | None, place: int | None) -> list[int]:
+        """The elements around one, from the outside, below an outer one."""
+        found = []
+        while place and (place := self.parents[place - 1] or 0) != outer:
+            found.append(place)
+        return found[::-1]
+
+
+def aligned_trees(base: Tree, comparison: Tree) -> Iterator[tuple[Pair, Pair]]:
+    """Pairs of places of two trees, depth first, each with the pair that it is a child of.
+
+    Only children of a pair are paired with each other, where what is in a wrapper without a partner counts as a child
+    of what is around that. It is listed below the wrapper all the same.
     """
-    base, comparison = _children(base_parents), _children(comparison_parents)
-
-    def below(pair: tuple[int | None, int | None]) -> Iterator[Pair]:
-        ours = base.get(pair[0], []) if pair[0] is not None else []
-        theirs = comparison.get(pair[1], []) if pair[1] is not None else []
-        matched = aligned([base_keys[i - 1] for i in ours], [comparison_keys[i - 1] for i in theirs])
-        return ((None if i is None else ours[i], None if j is None else theirs[j]) for i, j in matched)
-
-    stack: list[tuple[Pair, Iterator[Pair]]] = [((None, None), below((0, 0)))]
+    stack: list[tuple[Pair, Iterator[tuple[Pair, Pair | None, bool]]]] = [
+        ((None, None), _below((0, 0), base, comparison))
+    ]
     while stack:
-        parent, pairs = stack[-1]
-        pair = next(pairs, None)
-        if pair is None:
+        around, pairs = stack[-1]
+        found = next(pairs, None)
+        if found is None:
             stack.pop()
             continue
-        yield pair, parent
-        if pair[0] in base or pair[1] in comparison:
-            stack.append((pair, below(pair)))
+        pair, wrapper, is_open = found
+        yield pair, wrapper or around
+        if not is_open and (pair[0] in base.children or pair[1] in comparison.children):
+            stack.append((pair, _below(pair, base, comparison)))
 
 
-def _children(parents: Sequence[int | None]) -> dict[int | None, list[int]]:
-    """Places by the place of their parent, 0 for the root."""
-    found: dict[int | None, list[int]] = defaultdict(list)
-    for place, parent in enumerate(parents, 1):
-        found[parent or 0].append(place)
-    return dict(found)
+def _below(around: Pair, base: Tree, comparison: Tree) -> Iterator[tuple[Pair, Pair | None, bool]]:
+    """Pairs below a pair, each with the wrapper without a partner that it is in, and whether it is one itself."""
+    pairs = _looked_through(base.below(around[0]), comparison.below(around[1]), base, comparison)
+    if not (base.heights or comparison.heights):
+        yield from ((pair, None, False) for pair in pairs)
+        return
+    wrappers: list[list[Pair]] = [
+        [(place, None) for place in base.between(around[0], one)]
+        + [(None, place) for place in comparison.between(around[1], other)]
+        for one, other in pairs
+    ]
+    last = {wrapper: place for place, found in enumerate(wrappers) for wrapper in found}
+    open_until: list[tuple[Pair, int]] = []
+    for place, (pair, found) in enumerate(zip(pairs, wrappers, strict=True)):
+        while open_until and open_until[-1][1] < place:
+            open_until.pop()
+        for wrapper in found:
+            # Each is listed once: where those of both sides overlap, the later one ends with the earlier.
+            if wrapper in last:
+                outer, end = open_until[-1] if open_until else (None, len(pairs))
+                yield wrapper, outer, True
+                open_until.append((wrapper, min(last.pop(wrapper), end)))
+        yield pair, open_until[-1][0] if open_until else None, False
+
+
+def _looked_through(ours: list[int], theirs: list[int], base: Tree, comparison: Tree) -> list[Pair]:
+    """Pairs of two lists of places. Wrappers without a partner are opened, the highest first, until there are none."""
+    while True:
+        matched = aligned([base.keys[i - 1] for i in ours], [comparison.keys[j - 1] for j in theirs])
+        pairs = [(None if i is None else ours[i], None if j is None else theirs[j]) for i, j in matched]
+        alone = {i: base.heights[i] for i, j in pairs if j is None and i in base.heights}
+        others = {j: comparison.heights[j] for i, j in pairs if i is None and j in comparison.heights}
+        if not (alone or others):
+            return pairs
+        highest = max(*alone.values(), *others.values(), 0)
+        ours = base.opened(ours, {place for place, height in alone.items() if height == highest})
+        theirs = comparison.opened(theirs, {place for place, height in others.items() if height == highest})
 
 
 def aligned(base: Sequence[Hashable], comparison: Sequence[Hashable]) -> Iterator[Pair]:

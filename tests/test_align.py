@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline import align
-from pipeline.align import aligned, aligned_trees
+from pipeline.align import Tree, aligned, aligned_trees
 
 SEQUENCE = st.lists(st.integers(0, 4), max_size=30)
 
@@ -62,7 +62,7 @@ def test_of_an_insertion_only_what_is_inserted_has_no_partner(base, data):
 
 def test_only_children_of_a_pair_are_paired():
     # a(x y) b(x)   against   b(x) c(y)
-    pairs = list(aligned_trees([None, 1, 1, None, 4], list("axybx"), [None, 1, None, 3], list("bxcy")))
+    pairs = list(aligned_trees(Tree([None, 1, 1, None, 4], "axybx"), Tree([None, 1, None, 3], "bxcy")))
     assert [pair for pair, _ in pairs] == [(1, None), (2, None), (3, None), (4, 1), (5, 2), (None, 3), (None, 4)]
     top, (a, b, c) = (None, None), [(1, None), (4, 1), (None, 3)]
     assert [parent for _, parent in pairs] == [top, a, a, top, b, top, c]
@@ -76,7 +76,7 @@ def test_a_tree_is_listed_whole_with_children_below_their_parents(base, comparis
     sides = [
         ([(p % (i + 1)) or None for i, (p, _) in enumerate(tree)], [k for _, k in tree]) for tree in (base, comparison)
     ]
-    pairs = [pair for pair, _ in aligned_trees(*sides[0], *sides[1])]
+    pairs = [pair for pair, _ in aligned_trees(Tree(*sides[0]), Tree(*sides[1]))]
     for side, (parents, keys) in enumerate(sides):
         places = [pair[side] for pair in pairs if pair[side] is not None]
         assert sorted(places) == list(range(1, len(keys) + 1))
@@ -88,10 +88,61 @@ def test_a_tree_is_listed_whole_with_children_below_their_parents(base, comparis
         assert partner.get(parent) == other
 
 
+def test_what_is_in_a_wrapper_without_a_partner_is_paired_in_its_place_and_listed_below_it():
+    # W(n(a W(b))) z   against   n(a b) z
+    base = Tree([None, 1, 2, 2, 4, None], "WnaWbz", [1, 4])
+    comparison = Tree([None, 1, 1, None], "nabz")
+    n, w, inner = (2, 1), (1, None), (4, None)
+    listed = [(w, (None, None)), (n, w), ((3, 2), n), (inner, n), ((5, 3), inner), ((6, 4), (None, None))]
+    assert list(aligned_trees(base, comparison)) == listed
+    turned = [(pair[::-1], parent[::-1]) for pair, parent in listed]
+    assert list(aligned_trees(comparison, base)) == turned
+    assert [pair for pair, _ in aligned_trees(base, base)] == [(i, i) for i in range(1, 7)]
+
+
+def test_wrappers_pair_with_each_other_however_many_are_around_them():
+    # D(F(n))   against   F(n), and against   O(D(n))
+    nested, sharded, compiled = (
+        Tree([None, 1, 2][: len(keys)], keys, wrappers)
+        for keys, wrappers in (("DFn", [1, 2]), ("Fn", [1]), ("ODn", [1, 2]))
+    )
+    assert [pair for pair, _ in aligned_trees(nested, sharded)] == [(1, None), (2, 1), (3, 2)]
+    assert [pair for pair, _ in aligned_trees(sharded, nested)] == [(None, 1), (1, 2), (2, 3)]
+    assert paired(pair for pair, _ in aligned_trees(nested, compiled)) == [(3, 3)]
+
+
+def test_a_wrapper_around_a_part_of_what_the_other_side_wraps_is_listed_once():
+    # W(a b) c   against   a V(b c): V ends with W
+    pairs = list(aligned_trees(Tree([None, 1, 1, None], "Wabc", [1]), Tree([None, None, 2, 2], "aVbc", [2])))
+    assert [pair for pair, _ in pairs] == [(1, None), (2, 1), (None, 2), (3, 3), (4, 4)]
+    assert [parent for _, parent in pairs] == [(None, None), (1, None), (1, None), (None, 2), (None, None)]
+
+
+@given(TREE, st.lists(st.booleans(), min_size=20, max_size=20))
+def test_wrapped_anywhere_a_tree_pairs_as_if_it_were_not(tree, wrapped):
+    """Each element that is wrapped has a wrapper of its own around it."""
+    parents, keys = [(p % (i + 1)) or None for i, (p, _) in enumerate(tree)], [k for _, k in tree]
+    places, around, others = {}, [], []
+    for i, parent in enumerate(parents, 1):
+        around.append(places.get(parent))
+        others.append(keys[i - 1])
+        if wrapped[i - 1]:
+            others[-1] = "W"
+            around.append(len(around))
+            others.append(keys[i - 1])
+        places[i] = len(around)
+    wrappers = [place for place, key in enumerate(others, 1) if key == "W"]
+    pairs = [pair for pair, _ in aligned_trees(Tree(parents, keys), Tree(around, others, wrappers))]
+    assert {i: j for i, j in pairs if i} == places
+    assert sorted(j for i, j in pairs if i is None) == wrappers
+
+
 def test_a_deep_tree_needs_no_deep_stack():
     parents = [None, *range(1, 5_000)]
-    trees = aligned_trees(parents, ["a"] * 5_000, parents, ["a"] * 5_000)
+    trees = aligned_trees(Tree(parents, ["a"] * 5_000), Tree(parents, ["a"] * 5_000))
     assert len(paired(pair for pair, _ in trees)) == 5_000
+    wrapped = Tree(parents, ["W"] * 4_999 + ["a"], range(1, 5_000))
+    assert paired(pair for pair, _ in aligned_trees(Tree([None], "a"), wrapped)) == [(1, 5_000)]
 
 
 @pytest.mark.parametrize("kind", ["edited", "unlike"])

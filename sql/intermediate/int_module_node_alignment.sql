@@ -10,15 +10,26 @@
 -- @column alignment_order id Place of the pair, operators and modules below the module around them
 -- @column base_place id Place of the node among the base's, NULL where it lacks it
 -- @column comparison_place id Place of the node among the comparison's, NULL where it lacks it
+-- @column node_level depth Nodes around it on either side, itself counted
 with
 base_tree as (
-    select run_id, step, list(parent_place order by place) as parents, list(alignment_key order by place) as keys
+    select
+        run_id,
+        step,
+        list(parent_place order by place) as parents,
+        list(alignment_key order by place) as keys,
+        coalesce(list(place order by place) filter (where is_wrapper), []) as wrappers
     from intermediate.int_module_node_sequence
     group by run_id, step
 ),
 
 comparison_tree as (
-    select run_id, step, list(parent_place order by place) as parents, list(alignment_key order by place) as keys
+    select
+        run_id,
+        step,
+        list(parent_place order by place) as parents,
+        list(alignment_key order by place) as keys,
+        coalesce(list(place order by place) filter (where is_wrapper), []) as wrappers
     from intermediate.int_module_node_sequence
     group by run_id, step
 ),
@@ -27,8 +38,8 @@ aligned as (
     select
         pair.*,
         align_trees(
-            coalesce(base.parents, []), coalesce(base.keys, []),
-            coalesce(comparison.parents, []), coalesce(comparison.keys, [])
+            coalesce(base.parents, []), coalesce(base.keys, []), coalesce(base.wrappers, []),
+            coalesce(comparison.parents, []), coalesce(comparison.keys, []), coalesce(comparison.wrappers, [])
         ) as matched
     from intermediate.int_scope_pair as pair
     left join base_tree as base
@@ -50,5 +61,6 @@ select
     comparison_step,
     alignment_order,
     matched.base as base_place,
-    matched.comparison as comparison_place
+    matched.comparison as comparison_place,
+    matched.level::integer as node_level
 from opened

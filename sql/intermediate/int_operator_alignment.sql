@@ -29,8 +29,8 @@ aligned as (
     select
         pair.*,
         align_trees(
-            coalesce(base.parents, []), coalesce(base.keys, []),
-            coalesce(comparison.parents, []), coalesce(comparison.keys, [])
+            coalesce(base.parents, []), coalesce(base.keys, []), [],
+            coalesce(comparison.parents, []), coalesce(comparison.keys, []), []
         ) as matched
     from intermediate.int_scope_pair as pair
     left join base_tree as base

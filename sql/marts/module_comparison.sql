@@ -1,7 +1,8 @@
 -- Modules of two runs side by side, in the order of the model: one row per pair of scopes, module and operator; `[ TOTAL ]` is the module itself.
 --
 -- Modules are paired from the outermost down: within two that are paired, those inside by the longest common subsequence of
--- their classes in the order of their first calls, so that a layer that one side lacks moves no other. The variable
+-- their classes in the order of their first calls, so that a layer that one side lacks moves no other. A wrapper that one side
+-- lacks (`seeds.module_wrapper`) has a row, but what it wraps is paired with what stands in its place there. The variable
 -- `op_name_map` maps classes and operators of both sides. The backward pass pairs as the forward pass does. Within two
 -- modules operators are paired by name. A missing side counts as nothing in a difference. What is outside any module comes last,
 -- so that a module stands below the nearest one above it with a lower level.
@@ -19,7 +20,7 @@
 -- @column comparison_step id Its step; NULL for the whole run
 -- @column row_order id Place of the row
 -- @column module_class name Class, of the base where it has the module
--- @column module_level depth Modules around it, itself counted; 0 outside any module
+-- @column module_level depth Modules around it on either side, itself counted; 0 outside any module
 -- @column module_name name Name with those of the modules around it, of the base where it has the module
 -- @column operator_name name Outermost operator of the module, `[ TOTAL ]` for the module itself
 -- @column base_module_name name Name, base
@@ -40,13 +41,23 @@
 -- @column own_name name Name without those of the modules around it, of both sides where they differ; NULL for an operator
 with
 base_tree as (
-    select run_id, step, list(parent_place order by place) as parents, list(alignment_key order by place) as keys
+    select
+        run_id,
+        step,
+        list(parent_place order by place) as parents,
+        list(alignment_key order by place) as keys,
+        coalesce(list(place order by place) filter (where is_wrapper), []) as wrappers
     from marts.module_sequence
     group by run_id, step
 ),
 
 comparison_tree as (
-    select run_id, step, list(parent_place order by place) as parents, list(alignment_key order by place) as keys
+    select
+        run_id,
+        step,
+        list(parent_place order by place) as parents,
+        list(alignment_key order by place) as keys,
+        coalesce(list(place order by place) filter (where is_wrapper), []) as wrappers
     from marts.module_sequence
     group by run_id, step
 ),
@@ -55,8 +66,8 @@ aligned as (
     select
         pair.*,
         align_trees(
-            coalesce(base.parents, []), coalesce(base.keys, []),
-            coalesce(comparison.parents, []), coalesce(comparison.keys, [])
+            coalesce(base.parents, []), coalesce(base.keys, []), coalesce(base.wrappers, []),
+            coalesce(comparison.parents, []), coalesce(comparison.keys, []), coalesce(comparison.wrappers, [])
         ) as matched
     from intermediate.int_scope_pair as pair
     left join base_tree as base
@@ -76,6 +87,7 @@ pair as (
         * exclude (matched),
         matched.base as base_place,
         matched.comparison as comparison_place,
+        matched.level::integer as module_level,
         unnest([false, true]) as is_backward
     from opened
 ),
@@ -155,7 +167,7 @@ select
             entry.operator_key
     ) as row_order,
     coalesce(base.module_class, comparison.module_class) as module_class,
-    coalesce(base.module_level, comparison.module_level) as module_level,
+    case when coalesce(base.module_level, comparison.module_level) = 0 then 0 else entry.module_level end as module_level,
     coalesce(nullif(coalesce(entry.base_name, entry.comparison_name), ''), '(outside any module)') as module_name,
     entry.operator_key as operator_name,
     entry.base_name as base_module_name,

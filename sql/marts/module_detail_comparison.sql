@@ -17,7 +17,7 @@
 -- @column comparison_step id Its step; NULL for the whole run
 -- @column row_order id Place of the row
 -- @column module_class name Class, of the base where it has the call
--- @column module_level depth Modules around it, itself counted; NULL outside any module
+-- @column module_level depth Modules around it on either side, itself counted; NULL outside any module
 -- @column base_module_name name Name of the module, base
 -- @column base_operator_name name Operator, `[ TOTAL ]` for the call itself, base
 -- @column base_input_shapes text Shapes of its inputs, base
@@ -67,7 +67,10 @@ select
     pair.comparison_step,
     pair.alignment_order as row_order,
     coalesce(base.module_class, comparison.module_class) as module_class,
-    coalesce(base.module_level, comparison.module_level) as module_level,
+    case
+        when coalesce(base.module_level, comparison.module_level) is not null
+            then pair.node_level - (coalesce(base.operator_name, comparison.operator_name) <> '[ TOTAL ]')::integer
+    end as module_level,
     base.module_name as base_module_name,
     base.operator_name as base_operator_name,
     base.input_shapes as base_input_shapes,

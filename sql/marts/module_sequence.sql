@@ -9,6 +9,7 @@
 -- @column parent_place id Place of the module around it
 -- @column forward_name name Name of the module, without a mark of the backward pass
 -- @column alignment_key name What it is paired by: its class, mapped
+-- @column is_wrapper flag Is it a wrapper, in whose place what it wraps is paired where the other side lacks it?
 with
 module as not materialized (
     select
@@ -35,8 +36,11 @@ select
     placed.place,
     parent.place as parent_place,
     placed.forward_name,
-    macros.mapped_name(coalesce(placed.module_class, '')) as alignment_key
+    macros.mapped_name(coalesce(class.paired_class, placed.module_class, '')) as alignment_key,
+    coalesce(class.is_wrapper, false) as is_wrapper
 from placed
+left join intermediate.int_module_class as class
+    on placed.run_id = class.run_id and placed.module_class = class.module_class
 left join placed as parent
     on
         placed.run_id = parent.run_id

@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import json
 
+import pytest
+
 from tests.rows import annotation, kernel, launch, memory, op, python, step, views
 
 SCOPE = "base_run_id = 'a' and comparison_run_id = 'b' and base_step is null and comparison_step is null"
@@ -109,6 +111,101 @@ def test_modules_are_a_tree_of_own_names_by_level_and_operators_are_none():
     names = f"select own_name from marts.module_comparison where {SCOPE} and own_name like '%→%'"
     other = views(a=layers("Linear", "Norm", "Linear"), b=layers("Norm", "Linear"))
     assert other.rows(names) == [("Linear_1 → Linear_0",)]
+
+
+def wrapped(*paths):
+    """Modules at these paths, each called once, with an operator of its own that starts a kernel of 1, 2, 4, … ns."""
+    names = {path: number for number, path in enumerate(paths, 1)}
+    events = []
+    for path, number in names.items():
+        inside = sum(other.startswith(path) for other in paths)
+        around, _, name = path.rpartition("/")
+        at, kind = 100 * number, name.rpartition("_")[0].removeprefix("FSDP")
+        events += [
+            python(f"nn.Module: {name}", at, 100 * inside, number, names.get(around)),
+            op("aten::copy_" if "Parallel" in kind else f"aten::{kind.lower()}", at + 10, 50),
+            launch("x", at + 20, 1, correlation=number),
+            kernel("k", 10_000 + at, 1 << number - 1, correlation=number),
+        ]
+    return events
+
+
+@pytest.mark.parametrize("wrapper", ["DataParallel", "DistributedDataParallel", "OptimizedModule"])
+def test_a_wrapper_that_one_side_lacks_is_alone_and_what_it_wraps_pairs(wrapper):
+    bare = wrapped("/Net_0", "/Net_0/Linear_0", "/Net_0/Relu_0")
+    around = f"/{wrapper}_0"
+    house = views(a=bare, b=wrapped(around, f"{around}/Net_0", f"{around}/Net_0/Linear_0", f"{around}/Net_0/Relu_0"))
+    columns = "module_level, base_module_name, comparison_module_name, diff_device_total_duration_ns"
+    there = f"select {columns} from marts.module_comparison where {SCOPE} and operator_name = '[ TOTAL ]'"
+    assert house.rows(f"{there} order by row_order") == [
+        (1, None, around, 1 + 2 + 4 + 8),
+        (2, "/Net_0", f"{around}/Net_0", 7),
+        (3, "/Net_0/Linear_0", f"{around}/Net_0/Linear_0", 2),
+        (3, "/Net_0/Relu_0", f"{around}/Net_0/Relu_0", 4),
+    ]
+    back = there.replace(
+        "base_run_id = 'a' and comparison_run_id = 'b'", "base_run_id = 'b' and comparison_run_id = 'a'"
+    )
+    assert [row[:3] for row in house.rows(f"{back} order by row_order")][:2] == [
+        (1, around, None),
+        (2, f"{around}/Net_0", "/Net_0"),
+    ]
+    classes = "select module_class, paired_class, is_wrapper from intermediate.int_module_class where run_id = 'b'"
+    assert house.pairs(classes)[wrapper] == (wrapper, True)
+
+
+def test_wrappers_inside_modules_are_looked_through_call_by_call_too():
+    sharded = wrapped(
+        outer := "/FullyShardedDataParallel_0",
+        net := f"{outer}/Net_0",
+        first := f"{net}/FullyShardedDataParallel_1",
+        f"{first}/Linear_0",
+        second := f"{net}/FullyShardedDataParallel_2",
+        f"{second}/Linear_1",
+    )
+    house = views(a=wrapped("/Net_0", "/Net_0/Linear_0", "/Net_0/Linear_1"), b=sharded)
+    pairs = [
+        (None, outer),
+        ("/Net_0", net),
+        (None, first),
+        ("/Net_0/Linear_0", f"{first}/Linear_0"),
+        (None, second),
+        ("/Net_0/Linear_1", f"{second}/Linear_1"),
+    ]
+    assert [row[:2] for row in modules(house)] == pairs
+    detail = (
+        "select base_module_name, comparison_module_name, module_level, base_operator_name, comparison_operator_name"
+        f" from marts.module_detail_comparison where {SCOPE}"
+    )
+    rows = house.rows(f"{detail} order by row_order")
+    assert [row[:3] for row in rows if "[ TOTAL ]" in row[3:]] == [
+        (*pair, level) for pair, level in zip(pairs, (1, 2, 3, 4, 3, 4), strict=True)
+    ]
+    assert {row[2:] for row in rows if "[ TOTAL ]" not in row[3:]} == {
+        (1, None, "aten::copy_"),
+        (2, "aten::net", "aten::net"),
+        (3, None, "aten::copy_"),
+        (4, "aten::linear", "aten::linear"),
+    }
+
+
+def test_modules_that_are_sharded_in_place_pair_with_those_that_are_not():
+    house = views(
+        a=wrapped("/Net_0", "/Net_0/Linear_0"),
+        b=wrapped("/FSDPNet_0", "/FSDPNet_0/FSDPLinear_0"),
+        c=wrapped("/OptimizedModule_0", "/OptimizedModule_0/FullyShardedDataParallel_0"),
+        d=wrapped("/FullyShardedDataParallel_0"),
+    )
+    assert [row[:2] for row in modules(house)] == [
+        ("/Net_0", "/FSDPNet_0"),
+        ("/Net_0/Linear_0", "/FSDPNet_0/FSDPLinear_0"),
+    ]
+    other = "base_run_id = 'c' and comparison_run_id = 'd' and operator_name = '[ TOTAL ]'"
+    rows = f"select base_module_name, comparison_module_name from marts.module_comparison where {other}"
+    assert house.rows(f"{rows} and base_step is null and comparison_step is null order by row_order") == [
+        ("/OptimizedModule_0", None),
+        ("/OptimizedModule_0/FullyShardedDataParallel_0", "/FullyShardedDataParallel_0"),
+    ]
 
 
 def test_calls_of_modules_and_their_operators_pair_one_by_one():

@@ -245,9 +245,7 @@ def self_times(house):
     )
     assert {step: ns for step, ns in by_step.items() if step is not None and ns} == known
     assert (by_step[None],) == house.one("select sum(duration_ns)::bigint from intermediate.int_device_activity")
-    return house.pairs(
-        "select module_name, device_self_duration_ns from marts.module where step is null and device_self_duration_ns > 0"
-    )
+    return {name: own for name, own, _ in house.rows(f"{SELF} and device_self_duration_ns > 0")}
 
 
 @pytest.mark.parametrize("has_flows", [True, False])
