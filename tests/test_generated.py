@@ -14,7 +14,7 @@ BASE, NEW = demo_models()
 MODELS = {
     "base": BASE,
     "new": NEW,
-    "epoch": replace(BASE, epoch=True, seed=3),
+    "epoch": replace(BASE, epoch=True, wrapper="DistributedDataParallel", seed=3),
     "bare": replace(BASE, python_stack=False, memory=False, seed=4),
     "checkpoint": replace(BASE, checkpoint=True, seed=6),
     "one-rank": replace(BASE, world_size=1, steps=(5,), seed=5),
@@ -111,6 +111,17 @@ def test_the_slower_version_is_told_by_the_right_rows(warehouse):
     operators = {row["operator_name"]: row for row in result.tables["operator_comparison"].rows.to_pylist()}
     assert operators["aten::gelu"]["base_device_duration_ns"] is None  # ReLU became GELU
     assert operators["aten::relu"]["comparison_device_duration_ns"] is None
+
+
+def test_the_modules_of_a_wrapped_model_pair_with_those_of_the_bare_one(warehouse):
+    house, _ = warehouse
+    result = pipeline.compare("base", "epoch", warehouse=house)
+    found = result.tables["module_comparison"].rows.to_pylist()
+    names = [(row["base_module_name"], row["comparison_module_name"]) for row in found]
+    alone = {pair for pair in names if None in pair}
+    wrapper = "DistributedDataParallel_0"
+    assert alone == {(None, f"/{wrapper}"), (None, f"[ BACKWARD ]/{wrapper}")}
+    assert all(theirs.replace(f"/{wrapper}", "") == ours for ours, theirs in set(names) - alone)
 
 
 def test_a_checkpointed_block_is_a_module_again_where_backward_runs_it(warehouse):
