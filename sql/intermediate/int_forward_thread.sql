@@ -19,24 +19,44 @@ flow as (
     group by run_id, forward_pid, forward_thread, forward_tid
 ),
 
+forward as (
+    select run_id, pid, tid, sequence_number, min(start_ns) as start_ns, list(distinct function_name) as function_names
+    from intermediate.int_sequence_number
+    where forward_thread = 0
+    group by run_id, pid, tid, sequence_number
+),
+
+backward as (
+    select
+        run_id,
+        pid,
+        forward_thread,
+        sequence_number,
+        max(start_ns) as start_ns,
+        list(distinct function_name) as function_names,
+        list(distinct tid) as tids
+    from intermediate.int_sequence_number
+    where forward_thread > 0
+    group by run_id, pid, forward_thread, sequence_number
+),
+
 candidate as (
     select
         backward.run_id,
         backward.pid,
         backward.forward_thread,
         forward.tid,
-        count(distinct backward.sequence_number) filter (where backward.function_name = forward.function_name) as named_count,
-        count(distinct backward.sequence_number) as number_count,
-        bool_or(backward.tid = forward.tid) as is_own,
+        count(*) filter (where list_has_any(backward.function_names, forward.function_names)) as named_count,
+        count(*) as number_count,
+        bool_or(list_contains(backward.tids, forward.tid)) as is_own,
         min(forward.start_ns) as start_ns
-    from intermediate.int_sequence_number as backward
-    inner join intermediate.int_sequence_number as forward
+    from backward
+    inner join forward
         on
             backward.run_id = forward.run_id
             and backward.pid = forward.pid
             and backward.sequence_number = forward.sequence_number
             and backward.start_ns >= forward.start_ns
-    where backward.forward_thread > 0 and forward.forward_thread = 0
     group by backward.run_id, backward.pid, backward.forward_thread, forward.tid
 ),
 
