@@ -1,7 +1,7 @@
 """Alignment of two sequences, or trees of sequences, that are not the same: what comparisons in detail pair by.
 
-SQL cannot say it in a bounded time, so it is a function in SQL: the views collect keys in order, and `align_trees`
-answers with pairs of places. It knows nothing of what is aligned.
+SQL cannot say it in a bounded time, so it is a function in SQL: a view collects the nodes of trees in order, and
+`align_trees` answers with pairs of them. It knows nothing of what is aligned.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import accumulate, chain, pairwise, repeat
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
-from duckdb.func import PythonUDFType
+from duckdb.func import FunctionNullHandling, PythonUDFType
 from rapidfuzz.distance import LCSseq, Levenshtein, Opcodes
 
 # A longest common subsequence needs a bit for each pair of elements. Sequences with more pairs than this (64 MiB) are
@@ -23,63 +23,77 @@ from rapidfuzz.distance import LCSseq, Levenshtein, Opcodes
 CELLS = 1 << 29
 
 Pair = tuple[int | None, int | None]
-_FIELDS = ("base", "comparison", "base_parent", "comparison_parent", "level")
-_NONE = -1
-_ARGUMENTS: list[Any] = ["BIGINT[]", "VARCHAR[]", "BIGINT[]"] * 2
+Match = tuple[int, int]
+_SIDES = ("base", "comparison", "base_parent", "comparison_parent")
+_FIELDS = ("place", *_SIDES, "level")
+_NONE = 0
+_TREE: Any = "STRUCT(node BIGINT, parent_node BIGINT, alignment_key VARCHAR, is_wrapper BOOLEAN)[]"
 _ANSWER: Any = f"STRUCT({', '.join(f'{name} BIGINT' for name in _FIELDS)})[]"
 
 
 def install_alignment(connection: duckdb.DuckDBPyConnection) -> None:
-    """Add `align_trees(base_parents, base_keys, base_wrappers, comparison_parents, …)` to a connection.
+    """Add `align_trees(base, comparison)` to a connection.
 
-    Keys are in the order of their sequences; parents are places in the same list, from 1, NULL at the root; wrappers
-    are the places of elements that may be looked through. The answer lists pairs of places from top to bottom, children
-    below their parents, NULL where an element has no partner; each with the pair that it is a child of, NULL at the
-    root, and its level, 1 at the root.
+    A tree lists its nodes in order: a number, that of the node around it, the key that it is paired by, and whether it
+    is a wrapper, which may be looked through. A node whose parent is not in the list stands at the root; NULL is a tree
+    without nodes. The answer lists pairs of nodes from top to bottom, children below their parents, NULL where a node
+    has no partner; each with its place, from 1, with the pair that it is a child of, NULL at the root, and with its
+    level, 1 at the root.
     """
-    connection.create_function("align_trees", _align_batch, _ARGUMENTS, _ANSWER, type=PythonUDFType.ARROW)
+    connection.create_function(
+        "align_trees",
+        _align_batch,
+        [_TREE, _TREE],
+        _ANSWER,
+        type=PythonUDFType.ARROW,
+        null_handling=FunctionNullHandling.SPECIAL,
+    )
 
 
-def _align_batch(
-    base_parents: pa.ChunkedArray,
-    base_keys: pa.ChunkedArray,
-    base_wrappers: pa.ChunkedArray,
-    comparison_parents: pa.ChunkedArray,
-    comparison_keys: pa.ChunkedArray,
-    comparison_wrappers: pa.ChunkedArray,
-) -> pa.Array:
+def _align_batch(base: pa.ChunkedArray, comparison: pa.ChunkedArray) -> pa.Array:
     offsets, parts = [0], []
-    for row in range(len(base_keys)):
-        ours, theirs = _numbered(base_keys[row], comparison_keys[row])
-        base = Tree(base_parents[row].as_py(), ours, base_wrappers[row].as_py())
-        comparison = Tree(comparison_parents[row].as_py(), theirs, comparison_wrappers[row].as_py())
-        pairs = _places(aligned_trees(base, comparison))
+    for one, other in zip(base, comparison, strict=True):
+        pairs = _align(_nodes(one, base.type), _nodes(other, comparison.type))
         offsets.append(offsets[-1] + len(pairs))
         parts.append(pairs)
     return pa.ListArray.from_arrays(offsets, pa.concat_arrays(parts))
 
 
-def _numbered(base: pa.ListScalar, comparison: pa.ListScalar) -> tuple[list[int], list[int]]:
-    """Keys as numbers, the same for the same text."""
-    numbers = pa.concat_arrays([base.values, comparison.values]).dictionary_encode().indices.to_pylist()
-    return numbers[: len(base.values)], numbers[len(base.values) :]
+def _nodes(tree: pa.ListScalar, kind: pa.ListType) -> pa.StructArray:
+    return tree.values if tree.is_valid else pa.array([], kind.value_type)
 
 
-def _places(pairs: Iterator[tuple[Pair, Pair]]) -> pa.StructArray:
-    """The pairs as structs of places."""
-    columns = [array("q") for _ in _FIELDS]
+def _align(base: pa.StructArray, comparison: pa.StructArray) -> pa.StructArray:
+    ours, theirs = _numbered(base.field("alignment_key"), comparison.field("alignment_key"))
+    columns = [array("q") for _ in (*_SIDES, "level")]
     around: list[Pair] = []
-    for pair, parent in pairs:
+    for pair, parent in aligned_trees(_tree(base, ours), _tree(comparison, theirs)):
         while around and around[-1] != parent:
             around.pop()
         around.append(pair)
-        for column, place in zip(columns, (*pair, *parent, len(around)), strict=True):
-            column.append(_NONE if place is None else place)
-    fields = []
-    for column in columns:
-        places = pa.Array.from_buffers(pa.int64(), len(column), [None, pa.py_buffer(column)])
-        fields.append(pc.if_else(pc.equal(places, _NONE), pa.scalar(None, pa.int64()), places))
-    return pa.StructArray.from_arrays(fields, _FIELDS)
+        for column, number in zip(columns, (*pair, *parent, len(around)), strict=True):
+            column.append(_NONE if number is None else number)
+    *places, levels = (
+        pa.Array.from_buffers(pa.int64(), len(column), [None, pa.py_buffer(column)]) for column in columns
+    )
+    nodes = (
+        tree.field("node").take(pc.if_else(pc.equal(found, _NONE), None, pc.subtract(found, 1)))
+        for tree, found in zip((base, comparison) * 2, places, strict=True)
+    )
+    return pa.StructArray.from_arrays([pa.array(range(1, len(levels) + 1), pa.int64()), *nodes, levels], _FIELDS)
+
+
+def _numbered(base: pa.Array, comparison: pa.Array) -> tuple[list[int], list[int]]:
+    """Keys as numbers, the same for the same text."""
+    encoded = pa.chunked_array([base, comparison]).dictionary_encode()
+    numbers = [number for side in encoded.chunks for number in side.indices.to_pylist()]
+    return numbers[: len(base)], numbers[len(base) :]
+
+
+def _tree(nodes: pa.StructArray, keys: Sequence[int]) -> Tree:
+    parents = pc.index_in(nodes.field("parent_node"), value_set=nodes.field("node"), skip_nulls=True)
+    wrappers = pc.indices_nonzero(nodes.field("is_wrapper"))
+    return Tree(pc.add(parents, 1).to_pylist(), keys, pc.add(wrappers, 1).to_pylist())
 
 
 class Tree:
@@ -164,7 +178,10 @@ def _below(around: Pair, base: Tree, comparison: Tree) -> Iterator[tuple[Pair, P
 def _looked_through(ours: list[int], theirs: list[int], base: Tree, comparison: Tree) -> list[Pair]:
     """Pairs of two lists of places. Wrappers without a partner are opened, the highest first, until there are none."""
     while True:
-        matched = aligned([base.keys[i - 1] for i in ours], [comparison.keys[j - 1] for j in theirs])
+        keys, other_keys = [base.keys[i - 1] for i in ours], [comparison.keys[j - 1] for j in theirs]
+        if keys == other_keys:  # most are, and most are short
+            return list(zip(ours, theirs, strict=True))
+        matched = aligned(keys, other_keys)
         pairs = [(None if i is None else ours[i], None if j is None else theirs[j]) for i, j in matched]
         alone = {i: base.heights[i] for i, j in pairs if j is None and i in base.heights}
         others = {j: comparison.heights[j] for i, j in pairs if i is None and j in comparison.heights}
@@ -178,15 +195,28 @@ def _looked_through(ours: list[int], theirs: list[int], base: Tree, comparison: 
 def aligned(base: Sequence[Hashable], comparison: Sequence[Hashable]) -> Iterator[Pair]:
     """Pairs of places (from 0) of two sequences by their longest common subsequence; all stay in order.
 
-    Beyond CELLS pairs the subsequence is that of an edit distance, extended within each of its gaps.
+    In a gap what the base has comes first. Beyond CELLS pairs the sequences are cut where no key crosses; the
+    subsequence of a piece that is still larger is that of an edit distance, extended within each of its gaps.
     """
+    place = other_place = 0
+    for i, j in chain(_matches(base, comparison), [(len(base), len(comparison))]):
+        yield from zip(range(place, i), repeat(None))
+        yield from zip(repeat(None), range(other_place, j))
+        if i < len(base):
+            yield i, j
+        place, other_place = i + 1, j + 1
+
+
+def _matches(base: Sequence[Hashable], comparison: Sequence[Hashable]) -> Iterator[Match]:
+    """The pairs of both sides."""
+    if not base or not comparison:
+        return
     start = _common(base, comparison)
     end = _common(base[start:][::-1], comparison[start:][::-1])
     ends = len(base) - end, len(comparison) - end
-    yield from ((i, i) for i in range(start))
-    for i, j in _middle(base[start : ends[0]], comparison[start : ends[1]]):
-        yield (None if i is None else i + start, None if j is None else j + start)
-    yield from ((ends[0] + i, ends[1] + i) for i in range(end))
+    yield from zip(range(start), range(start), strict=True)
+    yield from _moved(_middle(base[start : ends[0]], comparison[start : ends[1]]), start, start)
+    yield from zip(range(ends[0], len(base)), range(ends[1], len(comparison)), strict=True)
 
 
 def _common(base: Sequence[Hashable], comparison: Sequence[Hashable]) -> int:
@@ -195,46 +225,57 @@ def _common(base: Sequence[Hashable], comparison: Sequence[Hashable]) -> int:
     return next((place for place, (one, other) in pairs if one != other), min(len(base), len(comparison)))
 
 
-def _middle(base: Sequence[Hashable], comparison: Sequence[Hashable]) -> Iterator[Pair]:
+def _middle(base: Sequence[Hashable], comparison: Sequence[Hashable]) -> Iterator[Match]:
     if not base or not comparison:
-        return _unpaired(range(len(base)), range(len(comparison)))
+        return
     if len(base) * len(comparison) <= CELLS:
-        return _by_opcodes(LCSseq.opcodes(base, comparison))
-    return _within_gaps(base, comparison, _by_opcodes(Levenshtein.opcodes(base, comparison)))
-
-
-def _within_gaps(base: Sequence[Hashable], comparison: Sequence[Hashable], pairs: Iterator[Pair]) -> Iterator[Pair]:
-    """The pairs, and what a longest common subsequence finds between them where it can be afforded."""
-    ours: list[int] = []
-    theirs: list[int] = []
-    for pair in chain(pairs, [(-1, -1)]):
-        one, other = pair
-        if one is None or other is None:
-            ours += [] if one is None else [one]
-            theirs += [] if other is None else [other]
-            continue
-        if ours and theirs and len(ours) * len(theirs) <= CELLS:
-            codes = LCSseq.opcodes([base[i] for i in ours], [comparison[j] for j in theirs])
-            for i, j in _by_opcodes(codes):
-                yield (None if i is None else ours[i], None if j is None else theirs[j])
+        yield from _equal(LCSseq.opcodes(base, comparison))
+        return
+    for (start, other_start), (end, other_end) in pairwise(_cuts(base, comparison)):
+        ours, theirs = base[start:end], comparison[other_start:other_end]
+        if len(ours) * len(theirs) <= CELLS:
+            found = _equal(LCSseq.opcodes(ours, theirs))
         else:
-            yield from _unpaired(ours, theirs)
-        ours, theirs = [], []
-        if one >= 0:
-            yield pair
+            found = _within_gaps(ours, theirs, _equal(Levenshtein.opcodes(ours, theirs)))
+        yield from _moved(found, start, other_start)
 
 
-def _by_opcodes(codes: Opcodes) -> Iterator[Pair]:
-    """The pairs of an edit script; in a gap what the base has comes first."""
+def _cuts(base: Sequence[Hashable], comparison: Sequence[Hashable]) -> Iterator[Match]:
+    """Where both can be cut, ends included, such that no key is before a cut on one side and behind it on the other."""
+    last = {key: place for place, key in enumerate(base)}
+    other_last = {key: place for place, key in enumerate(comparison)}
+    first, other_first = (
+        {key: len(side) - 1 - place for place, key in enumerate(reversed(side))} for side in (base, comparison)
+    )
+    keys = [key for key in last if key in other_last]  # by their first places in the base
+    ahead = list(accumulate((other_first[key] for key in reversed(keys)), min))[::-1]
+    yield 0, 0
+    behind = other_behind = -1
+    for key, other_start in zip(keys, ahead, strict=True):
+        if first[key] > behind and other_start > other_behind:
+            yield first[key], other_start
+        behind, other_behind = max(behind, last[key]), max(other_behind, other_last[key])
+    yield len(base), len(comparison)
+
+
+def _within_gaps(base: Sequence[Hashable], comparison: Sequence[Hashable], found: Iterator[Match]) -> Iterator[Match]:
+    """The matches, and what a longest common subsequence finds between them where it can be afforded."""
     place = other_place = 0
+    for i, j in chain(found, [(len(base), len(comparison))]):
+        if place < i and other_place < j and (i - place) * (j - other_place) <= CELLS:
+            codes = LCSseq.opcodes(base[place:i], comparison[other_place:j])
+            yield from _moved(_equal(codes), place, other_place)
+        if i < len(base):
+            yield i, j
+        place, other_place = i + 1, j + 1
+
+
+def _equal(codes: Opcodes) -> Iterator[Match]:
+    """The matches of an edit script."""
     for code in codes:
         if code.tag == "equal":
-            yield from _unpaired(range(place, code.src_start), range(other_place, code.dest_start))
             yield from zip(range(code.src_start, code.src_end), range(code.dest_start, code.dest_end), strict=True)
-            place, other_place = code.src_end, code.dest_end
-    yield from _unpaired(range(place, codes.src_len), range(other_place, codes.dest_len))
 
 
-def _unpaired(base: Sequence[int], comparison: Sequence[int]) -> Iterator[Pair]:
-    yield from ((i, None) for i in base)
-    yield from ((None, j) for j in comparison)
+def _moved(found: Iterator[Match], by: int, other_by: int) -> Iterator[Match]:
+    return ((i + by, j + other_by) for i, j in found)

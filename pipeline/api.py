@@ -248,8 +248,11 @@ def _rows(connection: duckdb.DuckDBPyConnection, view: View, sides: Sequence[Sid
         "comparison_step": comparison.step,
     }
     keys = [column.name for column in view.columns if column.name in SCOPE_KEYS]
-    # Run ids by `=`, which prunes partitions; a step may be NULL.
-    where = " and ".join(f"{key} {'=' if key.endswith('run_id') else 'is not distinct from'} ${key}" for key in keys)
+    # By `=`, which prunes partitions and reaches through joins; a step may be NULL.
+    where = " and ".join(
+        f"{key} = ${key}" if key.endswith("run_id") else f"macros.scope({key}) = macros.scope(${key}::bigint)"
+        for key in keys
+    )
     query = f"select * from {view.qualified} where {where} order by {view.order}"
     return _fetch(connection, query, {key: values[key] for key in keys})
 

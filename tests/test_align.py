@@ -51,6 +51,17 @@ def test_cut_by_an_edit_distance_every_element_is_still_there_once_in_order(base
     check(base, comparison, pairs)
 
 
+@given(st.lists(st.tuples(SEQUENCE, SEQUENCE), max_size=4))
+def test_beyond_the_bound_sequences_are_cut_where_no_key_crosses_and_nothing_is_lost(parts):
+    parts = [([9, *base], [9, *comparison]) for base, comparison in parts]  # a beginning that both have
+    ours, theirs = ([(n, key) for n, part in enumerate(parts) for key in part[side]] for side in (0, 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(align, "CELLS", max((len(base) * len(comparison) for base, comparison in parts), default=0))
+        pairs = list(aligned(ours, theirs))
+    check(ours, theirs, pairs)
+    assert len(paired(pairs)) == sum(longest(*part) for part in parts)
+
+
 @given(SEQUENCE, st.data())
 def test_of_an_insertion_only_what_is_inserted_has_no_partner(base, data):
     place = data.draw(st.integers(0, len(base)))

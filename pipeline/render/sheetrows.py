@@ -22,7 +22,7 @@ from xlsxwriter.utility import xl_col_to_name
 # A cell's text in UTF-16 units.
 _CELL_CHARACTERS = 32_767
 # Integers beyond this lose digits in a spreadsheet's double; ids of that size are written as text.
-_EXACT = 1 << 53
+_MOST, _LEAST = (pa.scalar(sign << 53, pa.int64()) for sign in (1, -1))
 # Characters that XML does not have are written _xHHHH_, and so is the underscore of text that looks like that.
 _ESCAPE_LOOKALIKE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")
@@ -36,10 +36,10 @@ def numbers(values: pa.Array, divisor: int = 1) -> pa.Array:
     Whole numbers that a double does not hold, and what is not finite, become text.
     """
     if pa.types.is_integer(values.type) and divisor == 1:
-        held = pc.and_(pc.less_equal(values, _EXACT), pc.greater_equal(values, -_EXACT))
+        held = pc.and_(pc.less_equal(values, _MOST), pc.greater_equal(values, _LEAST))
         figures = values.cast(pa.string())
     else:
-        doubles = pc.divide(values.cast(pa.float64(), safe=False), float(divisor))
+        doubles = pc.divide(values.cast(pa.float64(), safe=False), pa.scalar(divisor, pa.float64()))
         held = pc.is_finite(doubles)
         figures = doubles.cast(pa.string())
     found = joined("><v>", figures, "</v></c>")
@@ -54,25 +54,25 @@ def texts(values: pa.Array) -> pa.Array:
 
 def flags(values: pa.Array) -> pa.Array:
     """Contents of cells that are TRUE or FALSE; NULL has none."""
-    return pc.if_else(values, ' t="b"><v>1</v></c>', ' t="b"><v>0</v></c>')
+    return pc.if_else(values, _typed(' t="b"><v>1</v></c>'), _typed(' t="b"><v>0</v></c>'))
 
 
 def joined(*parts: pa.Array | str) -> pa.Array:
     """Parts put together row by row; NULL where one of them is."""
-    return pc.binary_join_element_wise(*parts, "")
+    return pc.binary_join_element_wise(*(_typed(part) if isinstance(part, str) else part for part in (*parts, "")))
 
 
 def rows_text(first: int, columns: Iterable[tuple[pa.Array | str, pa.Array]]) -> pa.Buffer:
     """Rows of a sheet from number `first`, counted from 0: UTF-8 text of one column of (styles, contents) each."""
     columns = list(columns)
     count = len(columns[0][1])
-    row = pa.array(range(first + 1, first + count + 1)).cast(pa.string())
+    row = pa.array(range(first + 1, first + count + 1), pa.int64()).cast(pa.string())
     cells = [
         pc.fill_null(joined(f'<c r="{xl_col_to_name(place)}', row, '"', style, content), "")
         for place, (style, content) in enumerate(columns)
     ]
     rows = joined('<row r="', row, '">', *cells, "</row>")
-    return pc.binary_join(pa.ListArray.from_arrays([0, count], rows), "")[0].as_buffer()
+    return pc.binary_join(pa.ListArray.from_arrays([0, count], rows), _typed(""))[0].as_buffer()
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,11 @@ def _filled(sheet: bytes, rows: SheetRows) -> Iterator[bytes | pa.Buffer]:
     yield _DIMENSION.sub(b'<dimension ref="A1:%s%d"/>' % (xl_col_to_name(column).encode(), row + 1), head)
     yield from rows.write([style.decode() for style in _STYLE.findall(samples)])
     yield end + tail
+
+
+def _typed(text: str) -> pa.Scalar:
+    """Text as Arrow takes it: to find out the type of a value costs it a search for modules each time."""
+    return pa.scalar(text, pa.string())
 
 
 def _text(text: str) -> str:

@@ -5,53 +5,48 @@
 -- of a wrapper pairs with those of such a wrapper only, not with those of the module around it or in it.
 --
 -- @title Module calls in order
--- @grain run_id, step, place
--- @order run_id, step, place
+-- @grain run_id, step, node
+-- @order run_id, step, node
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
--- @column place id Place, from 1
--- @column parent_place id Place of the module call that it is in
--- @column node id Node
+-- @column node id Node; they are numbered in order
+-- @column parent_node id Node of the module call that it is in
 -- @column alignment_key name What it is paired by
 -- @column is_wrapper flag Is it a call of a wrapper, in whose place what it wraps is paired where the other side lacks it?
 with
+-- Two branches, so that a filter on the scope reaches the files.
 scoped as not materialized (
-    select * exclude (step), unnest(case when step is null then [null] else [null, step] end) as step
-    from intermediate.int_module_node
-),
-
-placed as not materialized (
-    select *, row_number() over (partition by run_id, step order by node) as place
-    from scoped
+    select * exclude (step), null::bigint as step from intermediate.int_module_node
+    union all by name
+    select * from intermediate.int_module_node where step is not null
 )
 
 select
-    placed.run_id,
-    placed.step,
-    placed.place,
-    parent.place as parent_place,
-    placed.node,
+    scoped.run_id,
+    scoped.step,
+    scoped.node,
+    parent.node as parent_node,
     concat_ws(
         chr(31),
-        case when placed.is_backward then 'backward' else 'forward' end,
+        case when scoped.is_backward then 'backward' else 'forward' end,
         case
-            when placed.is_operator then 'operator' || chr(31) || macros.mapped_name(placed.operator_name)
+            when scoped.is_operator then 'operator' || chr(31) || macros.mapped_name(scoped.operator_name)
             else macros.mapped_name(coalesce(class.paired_class, call.module_class))
         end,
-        case when placed.is_operator and class.is_wrapper then class.paired_class end,
+        case when scoped.is_operator and class.is_wrapper then class.paired_class end,
         case when cast(getvariable('use_input_shape') as boolean) then operator.input_shapes end
     ) as alignment_key,
-    coalesce(class.is_wrapper and not placed.is_operator, false) as is_wrapper
-from placed
+    coalesce(class.is_wrapper and not scoped.is_operator, false) as is_wrapper
+from scoped
 left join intermediate.int_module_call as call
-    on placed.run_id = call.run_id and placed.module_index = call.event_index
+    on scoped.run_id = call.run_id and scoped.module_index = call.event_index
 left join intermediate.int_module_class as class
-    on placed.run_id = class.run_id and call.module_class = class.module_class
+    on scoped.run_id = class.run_id and call.module_class = class.module_class
 left join intermediate.int_operator_call as operator
-    on placed.run_id = operator.run_id and placed.operator_index = operator.event_index
-left join (select * from placed where not is_operator) as parent
+    on scoped.run_id = operator.run_id and scoped.operator_index = operator.event_index
+left join intermediate.int_module_node as parent
     on
-        placed.run_id = parent.run_id
-        and placed.step is not distinct from parent.step
-        and placed.parent_module_index = parent.module_index
-        and placed.is_backward = parent.is_backward
+        scoped.run_id = parent.run_id
+        and scoped.parent_module_index = parent.module_index
+        and scoped.is_backward = parent.is_backward
+        and not parent.is_operator

@@ -10,17 +10,19 @@
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column place id Place, from 1
--- @column parent_place id Place of the operator around it
 -- @column event_index id Place of the call in the file
+-- @column parent_operator_index id Innermost operator around it
 -- @column alignment_key name What it is paired by
--- @column self_activity_count count Device activities that it launched itself
--- @column device_activity_count count The same with those of operators inside
 with
-scoped as (
+operator as not materialized (
     select
-        operator.* exclude (step),
-        operator.step as own_step,
-        unnest(case when operator.step is null then [null] else [null, operator.step] end) as step,
+        operator.run_id,
+        operator.event_index,
+        operator.parent_operator_index,
+        operator.step,
+        operator.start_ns,
+        macros.mapped_name(operator.operator_name) as operator_key,
+        case when cast(getvariable('use_input_shape') as boolean) then operator.input_shapes end as shape_key,
         case
             when call.is_optimizer then macros.mapped_name(call.module_path)
             when root.is_backward then 'backward'
@@ -36,7 +38,14 @@ scoped as (
         or (cast(getvariable('max_kernel_num') as bigint) is not null and operator.device_activity_count > 0)
 ),
 
-placed as not materialized (
+-- Two branches, so that a filter on the scope reaches the files.
+scoped as not materialized (
+    select * exclude (step), step as own_step, null::bigint as step from operator
+    union all
+    select * exclude (step), step as own_step, step from operator where step is not null
+),
+
+placed as (
     select
         *,
         dense_rank() over (partition by run_id, step order by own_step nulls first) as step_ordinal,
@@ -48,22 +57,15 @@ placed as not materialized (
 )
 
 select
-    placed.run_id,
-    placed.step,
-    placed.place,
-    parent.place as parent_place,
-    placed.event_index,
+    run_id,
+    step,
+    place,
+    event_index,
+    parent_operator_index,
     concat_ws(
         chr(31),
-        case when placed.parent_operator_index is null then format('{}{}', placed.step_ordinal, placed.part) end,
-        macros.mapped_name(placed.operator_name),
-        case when cast(getvariable('use_input_shape') as boolean) then placed.input_shapes end
-    ) as alignment_key,
-    placed.self_activity_count,
-    placed.device_activity_count
+        case when parent_operator_index is null then format('{}{}', step_ordinal, part) end,
+        operator_key,
+        shape_key
+    ) as alignment_key
 from placed
-left join placed as parent
-    on
-        placed.run_id = parent.run_id
-        and placed.step is not distinct from parent.step
-        and placed.parent_operator_index = parent.event_index

@@ -30,41 +30,24 @@ with
 entry as (
     select
         pair.*,
-        base.operator_name as base_operator_name,
-        base.input_shapes as base_input_shapes,
-        base_input.input_types as base_input_types,
         base_memory.allocations as base_allocations,
         case
-            when base.run_id is not null and base_size.memory_event_count > 0 then coalesce(base_memory.allocated_bytes, 0)
+            when pair.base_index is not null and base_size.memory_event_count > 0 then coalesce(base_memory.allocated_bytes, 0)
         end as base_allocated_bytes,
-        base.run_id as base_id,
-        comparison.operator_name as comparison_operator_name,
-        comparison.input_shapes as comparison_input_shapes,
-        comparison_input.input_types as comparison_input_types,
+        case when pair.base_index is not null then pair.base_run_id end as base_id,
         comparison_memory.allocations as comparison_allocations,
         case
-            when comparison.run_id is not null and comparison_size.memory_event_count > 0 then coalesce(comparison_memory.allocated_bytes, 0)
+            when pair.comparison_index is not null and comparison_size.memory_event_count > 0 then coalesce(comparison_memory.allocated_bytes, 0)
         end as comparison_allocated_bytes,
-        comparison.run_id as comparison_id
+        case when pair.comparison_index is not null then pair.comparison_run_id end as comparison_id
     from intermediate.int_operator_pair as pair
-    left join intermediate.int_operator_call as base
-        on pair.base_run_id = base.run_id and pair.base_index = base.event_index
-    left join staging.stg_operator_input as base_input
-        on pair.base_run_id = base_input.run_id and pair.base_index = base_input.event_index
     left join intermediate.int_operator_memory as base_memory
         on pair.base_run_id = base_memory.run_id and pair.base_index = base_memory.event_index
     left join intermediate.int_run_size as base_size on pair.base_run_id = base_size.run_id
-    left join intermediate.int_operator_call as comparison
-        on pair.comparison_run_id = comparison.run_id and pair.comparison_index = comparison.event_index
-    left join staging.stg_operator_input as comparison_input
-        on pair.comparison_run_id = comparison_input.run_id and pair.comparison_index = comparison_input.event_index
     left join intermediate.int_operator_memory as comparison_memory
         on pair.comparison_run_id = comparison_memory.run_id and pair.comparison_index = comparison_memory.event_index
     left join intermediate.int_run_size as comparison_size on pair.comparison_run_id = comparison_size.run_id
-    where
-        (base_memory.run_id is not null or comparison_memory.run_id is not null)
-        and (base.run_id is null or base.parent_operator_index is null)
-        and (comparison.run_id is null or comparison.parent_operator_index is null)
+    where pair.is_outermost and (base_memory.run_id is not null or comparison_memory.run_id is not null)
 )
 
 select

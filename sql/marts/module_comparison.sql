@@ -40,51 +40,25 @@
 -- @column ratio_device_total_duration_ns ratio Device time with modules inside, comparison / base
 -- @column own_name name Name without those of the modules around it, of both sides where they differ; NULL for an operator
 with
-base_tree as (
-    select
-        run_id,
-        step,
-        list(parent_place order by place) as parents,
-        list(alignment_key order by place) as keys,
-        coalesce(list(place order by place) filter (where is_wrapper), []) as wrappers
+tree as not materialized (
+    select run_id, step, macros.tree(place, place, parent_place, alignment_key, is_wrapper) as nodes
     from marts.module_sequence
     group by run_id, step
-),
-
-comparison_tree as (
-    select
-        run_id,
-        step,
-        list(parent_place order by place) as parents,
-        list(alignment_key order by place) as keys,
-        coalesce(list(place order by place) filter (where is_wrapper), []) as wrappers
-    from marts.module_sequence
-    group by run_id, step
-),
-
-aligned as (
-    select
-        pair.*,
-        align_trees(
-            coalesce(base.parents, []), coalesce(base.keys, []), coalesce(base.wrappers, []),
-            coalesce(comparison.parents, []), coalesce(comparison.keys, []), coalesce(comparison.wrappers, [])
-        ) as matched
-    from intermediate.int_scope_pair as pair
-    left join base_tree as base
-        on pair.base_run_id = base.run_id and pair.base_step is not distinct from base.step
-    left join comparison_tree as comparison
-        on pair.comparison_run_id = comparison.run_id and pair.comparison_step is not distinct from comparison.step
-    where base.run_id is not null or comparison.run_id is not null
 ),
 
 opened as (
-    select * exclude (matched), unnest(matched) as matched, unnest(range(1, len(matched) + 1)) as alignment_order
-    from aligned
+    select pair.*, unnest(align_trees(base.nodes, comparison.nodes)) as matched
+    from intermediate.int_scope_pair as pair
+    left join tree as base
+        on pair.base_run_id = base.run_id and macros.scope(pair.base_step) = macros.scope(base.step)
+    left join tree as comparison
+        on pair.comparison_run_id = comparison.run_id and macros.scope(pair.comparison_step) = macros.scope(comparison.step)
 ),
 
 pair as (
     select
         * exclude (matched),
+        matched.place as alignment_order,
         matched.base as base_place,
         matched.comparison as comparison_place,
         matched.level::integer as module_level,
@@ -105,7 +79,7 @@ placed as not materialized (
     inner join marts.module as module
         on
             sequence.run_id = module.run_id
-            and sequence.step is not distinct from module.step
+            and macros.scope(sequence.step) = macros.scope(module.step)
             and sequence.forward_name = module.forward_name
 ),
 
@@ -120,13 +94,13 @@ paired as not materialized (
     left join placed as base
         on
             pair.base_run_id = base.run_id
-            and pair.base_step is not distinct from base.step
+            and macros.scope(pair.base_step) = macros.scope(base.step)
             and pair.base_place = base.place
             and pair.is_backward = base.is_backward
     left join placed as comparison
         on
             pair.comparison_run_id = comparison.run_id
-            and pair.comparison_step is not distinct from comparison.step
+            and macros.scope(pair.comparison_step) = macros.scope(comparison.step)
             and pair.comparison_place = comparison.place
             and pair.is_backward = comparison.is_backward
     where base.run_id is not null or comparison.run_id is not null
@@ -140,7 +114,7 @@ entry as (
     inner join marts.module_operator as operator
         on
             paired.base_run_id = operator.run_id
-            and paired.base_step is not distinct from operator.step
+            and macros.scope(paired.base_step) = macros.scope(operator.step)
             and paired.base_name = operator.module_name
     union
     select paired.*, macros.mapped_name(operator.operator_name) as operator_key
@@ -148,7 +122,7 @@ entry as (
     inner join marts.module_operator as operator
         on
             paired.comparison_run_id = operator.run_id
-            and paired.comparison_step is not distinct from operator.step
+            and macros.scope(paired.comparison_step) = macros.scope(operator.step)
             and paired.comparison_name = operator.module_name
 )
 
@@ -194,12 +168,12 @@ from entry
 left join marts.module_entry as base
     on
         entry.base_run_id = base.run_id
-        and entry.base_step is not distinct from base.step
+        and macros.scope(entry.base_step) = macros.scope(base.step)
         and entry.base_name = base.module_name
         and entry.operator_key = base.operator_key
 left join marts.module_entry as comparison
     on
         entry.comparison_run_id = comparison.run_id
-        and entry.comparison_step is not distinct from comparison.step
+        and macros.scope(entry.comparison_step) = macros.scope(comparison.step)
         and entry.comparison_name = comparison.module_name
         and entry.operator_key = comparison.operator_key

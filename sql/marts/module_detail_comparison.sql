@@ -39,8 +39,7 @@ with
 node as not materialized (
     select
         node.run_id,
-        sequence.step,
-        sequence.place,
+        node.node,
         call.module_class,
         call.module_level,
         case when node.is_backward then '[ BACKWARD ]' else '' end || coalesce(call.module_path, '') as module_name,
@@ -50,9 +49,7 @@ node as not materialized (
         case when size.device_activity_count > 0 then node.device_activity_count end as device_activity_count,
         case when size.device_activity_count > 0 then node.device_self_duration_ns end as device_self_duration_ns,
         case when size.device_activity_count > 0 then node.device_total_duration_ns end as device_total_duration_ns
-    from intermediate.int_module_node_sequence as sequence
-    inner join intermediate.int_module_node as node
-        on sequence.run_id = node.run_id and sequence.node = node.node
+    from intermediate.int_module_node as node
     left join intermediate.int_module_call as call
         on node.run_id = call.run_id and node.module_index = call.event_index
     left join intermediate.int_operator_call as operator
@@ -88,14 +85,9 @@ select
     macros.or_nothing(comparison.run_id, comparison.device_self_duration_ns) - macros.or_nothing(base.run_id, base.device_self_duration_ns) as diff_device_self_duration_ns,
     macros.or_nothing(comparison.run_id, comparison.device_total_duration_ns) - macros.or_nothing(base.run_id, base.device_total_duration_ns) as diff_device_total_duration_ns,
     macros.ratio(base.device_total_duration_ns, comparison.device_total_duration_ns) as ratio_device_total_duration_ns
-from intermediate.int_module_node_alignment as pair
+from intermediate.int_alignment as pair
 left join node as base
-    on
-        pair.base_run_id = base.run_id
-        and pair.base_step is not distinct from base.step
-        and pair.base_place = base.place
+    on pair.base_run_id = base.run_id and pair.base_node = base.node
 left join node as comparison
-    on
-        pair.comparison_run_id = comparison.run_id
-        and pair.comparison_step is not distinct from comparison.step
-        and pair.comparison_place = comparison.place
+    on pair.comparison_run_id = comparison.run_id and pair.comparison_node = comparison.node
+where pair.tree = 'module call'

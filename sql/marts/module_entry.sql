@@ -44,6 +44,6 @@ from marts.module_operator as operator
 inner join marts.module as module
     on
         operator.run_id = module.run_id
-        and operator.step is not distinct from module.step
+        and macros.scope(operator.step) = macros.scope(module.step)
         and operator.module_name = module.module_name
 group by operator.run_id, operator.step, operator.module_name, macros.mapped_name(operator.operator_name)

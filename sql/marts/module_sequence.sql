@@ -44,5 +44,5 @@ left join intermediate.int_module_class as class
 left join placed as parent
     on
         placed.run_id = parent.run_id
-        and placed.step is not distinct from parent.step
+        and macros.scope(placed.step) = macros.scope(parent.step)
         and placed.parent_name = parent.forward_name

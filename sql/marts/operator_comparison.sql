@@ -34,14 +34,14 @@ either as (
         entry.operator_name
     from intermediate.int_scope_pair as pair
     inner join marts.operator as entry
-        on pair.base_run_id = entry.run_id and pair.base_step is not distinct from entry.step
+        on pair.base_run_id = entry.run_id and macros.scope(pair.base_step) = macros.scope(entry.step)
     union
     select
         pair.*,
         entry.operator_name
     from intermediate.int_scope_pair as pair
     inner join marts.operator as entry
-        on pair.comparison_run_id = entry.run_id and pair.comparison_step is not distinct from entry.step
+        on pair.comparison_run_id = entry.run_id and macros.scope(pair.comparison_step) = macros.scope(entry.step)
 )
 
 select
@@ -67,12 +67,12 @@ from either
 left join marts.operator as base
     on
         either.base_run_id = base.run_id
-        and either.base_step is not distinct from base.step
+        and macros.scope(either.base_step) = macros.scope(base.step)
         and either.operator_name is not distinct from base.operator_name
 left join marts.operator as comparison
     on
         either.comparison_run_id = comparison.run_id
-        and either.comparison_step is not distinct from comparison.step
+        and macros.scope(either.comparison_step) = macros.scope(comparison.step)
         and either.operator_name is not distinct from comparison.operator_name
 where
     cast(getvariable('max_kernel_num') as bigint) is null

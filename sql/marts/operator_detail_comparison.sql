@@ -34,51 +34,23 @@
 with
 entry as (
     select
-        pair.*,
-        base.operator_name as base_operator_name,
-        base.input_shapes as base_input_shapes,
-        base_input.input_types as base_input_types,
+        pair.* exclude (base_device_activity_count, base_device_duration_ns, comparison_device_activity_count, comparison_device_duration_ns),
         base_kernel.kernels as base_kernels,
-        case when base_size.device_activity_count > 0 then
-            case when pair.is_opened then base.self_activity_count else base.device_activity_count end
-        end as base_device_activity_count,
-        case when base_size.device_activity_count > 0 then
-            case when pair.is_opened then base.self_device_duration_ns else base.device_duration_ns end
-        end as base_device_duration_ns,
-        comparison.operator_name as comparison_operator_name,
-        comparison.input_shapes as comparison_input_shapes,
-        comparison_input.input_types as comparison_input_types,
+        case when base_size.device_activity_count > 0 then pair.base_device_activity_count end as base_device_activity_count,
+        case when base_size.device_activity_count > 0 then pair.base_device_duration_ns end as base_device_duration_ns,
+        case when pair.base_index is not null then pair.base_run_id end as base_id,
         comparison_kernel.kernels as comparison_kernels,
-        case when comparison_size.device_activity_count > 0 then
-            case when pair.is_opened then comparison.self_activity_count else comparison.device_activity_count end
-        end as comparison_device_activity_count,
-        case when comparison_size.device_activity_count > 0 then
-            case when pair.is_opened then comparison.self_device_duration_ns else comparison.device_duration_ns end
-        end as comparison_device_duration_ns
+        case when comparison_size.device_activity_count > 0 then pair.comparison_device_activity_count end as comparison_device_activity_count,
+        case when comparison_size.device_activity_count > 0 then pair.comparison_device_duration_ns end as comparison_device_duration_ns,
+        case when pair.comparison_index is not null then pair.comparison_run_id end as comparison_id
     from intermediate.int_operator_pair as pair
-    left join intermediate.int_operator_call as base
-        on pair.base_run_id = base.run_id and pair.base_index = base.event_index
-    left join staging.stg_operator_input as base_input
-        on pair.base_run_id = base_input.run_id and pair.base_index = base_input.event_index
     left join intermediate.int_operator_kernel as base_kernel
         on pair.base_run_id = base_kernel.run_id and pair.base_index = base_kernel.event_index
     left join intermediate.int_run_size as base_size on pair.base_run_id = base_size.run_id
-    left join intermediate.int_operator_call as comparison
-        on pair.comparison_run_id = comparison.run_id and pair.comparison_index = comparison.event_index
-    left join staging.stg_operator_input as comparison_input
-        on pair.comparison_run_id = comparison_input.run_id and pair.comparison_index = comparison_input.event_index
     left join intermediate.int_operator_kernel as comparison_kernel
         on pair.comparison_run_id = comparison_kernel.run_id and pair.comparison_index = comparison_kernel.event_index
     left join intermediate.int_run_size as comparison_size on pair.comparison_run_id = comparison_size.run_id
     where pair.is_shown
-),
-
-final as (
-    select
-        *,
-        case when base_index is not null then base_run_id end as base_id,
-        case when comparison_index is not null then comparison_run_id end as comparison_id
-    from entry
 )
 
 select
@@ -101,4 +73,4 @@ select
     comparison_device_duration_ns,
     macros.or_nothing(comparison_id, comparison_device_duration_ns) - macros.or_nothing(base_id, base_device_duration_ns) as diff_device_duration_ns,
     macros.ratio(base_device_duration_ns, comparison_device_duration_ns) as ratio_device_duration_ns
-from final
+from entry

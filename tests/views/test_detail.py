@@ -225,9 +225,10 @@ def test_calls_of_modules_and_their_operators_pair_one_by_one():
         ("/Net_0/Linear_0", "/Net_0/Linear_0", "aten::linear", "linear: 30 ns", 20),
     ]
     assert house.rows("select count(*) from intermediate.int_module_node where run_id = 'a'") == [(5,)]
-    place = "select max(place) from intermediate.int_module_node_sequence where run_id = 'b' and step is null"
-    assert house.rows(place) == [(7,)]
-    assert house.rows(f"select count(*) from intermediate.int_module_node_alignment where {SCOPE}") == [(7,)]
+    nodes = "select count(*), max(node) from intermediate.int_module_node_sequence where run_id = 'b' and step is null"
+    assert house.rows(nodes) == [(7, 7)]
+    paired = f"select count(*) from intermediate.int_alignment where {SCOPE} and tree = 'module call'"
+    assert house.rows(paired) == [(7,)]
     assert house.rows("select count(*) from marts.module_sequence where run_id = 'a' and step is null") == [(3,)]
     kernels = (
         "select kernels from marts.module_entry where operator_key = 'aten::norm' and step is null and run_id = 'a'"
@@ -289,7 +290,8 @@ def test_forward_pairs_with_forward_and_the_nth_step_with_the_nth():
     ]
     keys = "select alignment_key from intermediate.int_operator_sequence where run_id = 'b' and step = 7 order by place"
     assert [key.split("\x1f")[0] for (key,) in house.rows(keys)] == ["1", "1backward", "1Optimizer.step#SGD.step"]
-    assert house.rows(f"select count(*) from intermediate.int_operator_alignment where {SCOPE}") == [(6,)]
+    paired = f"select count(*) from intermediate.int_alignment where {SCOPE} and tree = 'operator'"
+    assert house.rows(paired) == [(6,)]
 
 
 def test_an_operator_with_too_many_kernels_on_either_side_is_opened():

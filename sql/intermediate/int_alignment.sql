@@ -1,0 +1,68 @@
+-- Nodes of two trees paired: one row per tree, pair of scopes and pair of nodes, or node that the other side lacks.
+--
+-- From the roots down, within two nodes that are paired, those below are paired by the longest common subsequence of their keys.
+-- Nodes are numbered as their tree numbers them.
+--
+-- @title Paired nodes
+-- @grain tree, base_run_id, base_step, comparison_run_id, comparison_step, alignment_order
+-- @order tree, base_run_id, base_step, comparison_run_id, comparison_step, alignment_order
+-- @column tree category `operator` (operator calls) or `module call` (module calls with their operators)
+-- @column base_run_id id Run compared with
+-- @column base_step id Its step; NULL for the whole run
+-- @column comparison_run_id id Run compared
+-- @column comparison_step id Its step; NULL for the whole run
+-- @column alignment_order id Place of the pair, nodes below their parents
+-- @column base_node id Node of the base, NULL where it lacks it
+-- @column comparison_node id Node of the comparison, NULL where it lacks it
+-- @column base_parent_node id Node of the base in the pair around this one
+-- @column comparison_parent_node id Node of the comparison in the pair around this one
+-- @column node_level depth Nodes around it on either side, itself counted
+with
+node as not materialized (
+    select 'operator' as tree, run_id, step, place, event_index as node, parent_operator_index as parent_node, alignment_key, false as is_wrapper
+    from intermediate.int_operator_sequence
+    union all
+    select 'module call' as tree, run_id, step, node as place, node, parent_node, alignment_key, is_wrapper
+    from intermediate.int_module_node_sequence
+),
+
+tree as not materialized (
+    select tree, run_id, step, macros.tree(place, node, parent_node, alignment_key, is_wrapper) as nodes
+    from node
+    group by tree, run_id, step
+),
+
+pair as (
+    select kind.tree, pair.*
+    from (values ('operator'), ('module call')) as kind (tree)
+    cross join intermediate.int_scope_pair as pair
+),
+
+opened as (
+    select pair.*, unnest(align_trees(base.nodes, comparison.nodes)) as matched
+    from pair
+    left join tree as base
+        on
+            pair.tree = base.tree
+            and pair.base_run_id = base.run_id
+            and macros.scope(pair.base_step) = macros.scope(base.step)
+    left join tree as comparison
+        on
+            pair.tree = comparison.tree
+            and pair.comparison_run_id = comparison.run_id
+            and macros.scope(pair.comparison_step) = macros.scope(comparison.step)
+)
+
+select
+    tree,
+    base_run_id,
+    base_step,
+    comparison_run_id,
+    comparison_step,
+    matched.place as alignment_order,
+    matched.base as base_node,
+    matched.comparison as comparison_node,
+    matched.base_parent as base_parent_node,
+    matched.comparison_parent as comparison_parent_node,
+    matched.level::integer as node_level
+from opened
