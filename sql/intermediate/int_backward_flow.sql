@@ -5,6 +5,7 @@
 -- @title Flows to the backward pass
 -- @grain run_id, event_index
 -- @order run_id, event_index
+-- @materialized
 -- @column run_id id Run that the operator belongs to
 -- @column event_index id Place of the backward operator in the file
 -- @column sequence_number id Autograd sequence number
