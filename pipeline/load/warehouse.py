@@ -32,6 +32,9 @@ from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
 
 # DuckDB's buffers while derived results are computed; what does not fit spills into the warehouse's tmp folder.
 DERIVE_MEMORY = "512MiB"
+# What a query has freed goes back to the system at once: else it adds to what the next one, or an alignment, takes.
+FLUSH_ABOVE = "1MiB"
+_FLUSHED = ("allocator_flush_threshold", "allocator_bulk_deallocation_flush_threshold")
 # DuckDB answers an asof join by comparing every pair of rows where it estimates that one side is small. Its estimates
 # behind a materialised CTE are far too small.
 _SORTED_ASOF = "set asof_loop_join_threshold = 0"
@@ -184,6 +187,7 @@ class Warehouse:
             "python_enable_replacements": "false",
             "autoinstall_known_extensions": "false",
             "memory_limit": self._query_memory,
+            **dict.fromkeys(_FLUSHED, FLUSH_ABOVE),
             "temp_directory": str(self.folder / "tmp" / f"{os.getpid()}-query"),
         }
         # Attached to a database of its own in memory: one process may have it open more than once, before and
