@@ -76,7 +76,7 @@ def test_marts_are_not_empty_in_any_shape(house):
 SIDES = ["text", "database", "mindspore", "slow", "gpu"]
 
 
-@pytest.mark.parametrize(("base", "comparison"), list(itertools.product(SIDES, repeat=2)))
+@pytest.mark.parametrize(("base", "comparison"), list(itertools.combinations_with_replacement(SIDES, 2)))
 def test_every_pair_can_be_compared(house, base, comparison):
     result = pipeline.compare(base, comparison, warehouse=house)
     kernels = result.tables["kernel_comparison"].rows.to_pylist()

@@ -288,9 +288,11 @@ def test_views_over_parquet_answer_what_these_tests_see(house, tmp_path):
         install(connection, catalog(), partitions, compute=compute, comments=False)
     with duckdb.connect(config={"threads": 1}) as connection:
         install(connection, catalog(), partitions, comments=False)
-        for view in VIEWS:
-            sql = f"select * from {view} order by all"
-            assert connection.execute(sql).fetchall() == house.rows(sql), view
+        for view in catalog().views.values():
+            if view.is_comparison:
+                continue  # of every two runs; they read nothing but views that are here
+            sql = f"select * from {view.qualified} order by all"
+            assert connection.execute(sql).fetchall() == house.rows(sql), view.name
 
 
 def _written(folder, table, run_id, rows):

@@ -389,7 +389,7 @@ ACTIVITY = st.tuples(
 ).filter(lambda activity: activity[4] + activity[5] > 0)
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=15, deadline=None, derandomize=True)
 @given(st.lists(ACTIVITY, min_size=1, max_size=14))
 def test_every_metric_is_the_one_that_sets_of_nanoseconds_give(activities):
     assert in_sql(activities) == expected(activities)
