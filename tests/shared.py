@@ -7,11 +7,11 @@ import pytest
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the folder of real traces is not here")
-# Traces above this many bytes take most of the time of all tests; checks with a limit of time leave them out.
-SMALL_TRACE = 40 << 10
+# What is large takes most of the time of all tests; checks with a limit of time leave it out.
+SMALL_ALONE = bool(os.environ.get("TRACEMILL_SMALL_TRACES"))
+SMALL_TRACE = 8 << 10
 TRACES = sorted(
-    trace
-    for trace in (SHARED / "traces").glob("*.json.gz")
-    if not os.environ.get("TRACEMILL_SMALL_TRACES") or trace.stat().st_size <= SMALL_TRACE
+    trace for trace in (SHARED / "traces").glob("*.json.gz") if not SMALL_ALONE or trace.stat().st_size <= SMALL_TRACE
 )
+needs_time = pytest.mark.skipif(SMALL_ALONE, reason="large recordings are left out")
 CASES = SHARED / "cases"

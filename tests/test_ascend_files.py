@@ -18,7 +18,7 @@ from pipeline.extract.formats import ascend_database, communication, kernel_deta
 from pipeline.extract.report import Report
 from pipeline.extract.source import find_sources, format_of, label_of, rank_of
 from tests.asking import rows
-from tests.shared import SHARED, needs_shared
+from tests.shared import SHARED, needs_shared, needs_time
 
 SAMPLES = SHARED / "npu"
 
@@ -225,6 +225,7 @@ def samples(tmp_path_factory):
 
 
 @needs_shared
+@needs_time
 def test_the_overlap_analysis_of_real_traces_agrees_with_their_activities(samples):
     checks = rows(samples, "select run_id, metric, difference_ns, agrees from marts.overlap_check")
     checks = [check for check in checks if check["run_id"].startswith("text.")]
@@ -248,6 +249,7 @@ def test_a_real_recording_without_a_trace_gives_what_its_tables_have(tmp_path):
 
 
 @needs_shared
+@needs_time
 def test_modules_of_real_recordings_are_those_of_the_model_and_sum_to_the_device_total(samples):
     sums = """
         with total as (
@@ -282,6 +284,7 @@ def test_modules_of_real_recordings_are_those_of_the_model_and_sum_to_the_device
 
 
 @needs_shared
+@needs_time
 def test_collectives_of_real_recordings_meet_in_the_comparison_of_kernels(samples):
     sides = [f"text.{name}.rank0_ascend_pt" for name in ("ascend910a-alexnet-level1", "ascend910b-alexnet-level0")]
     kernels = pipeline.compare(*sides, warehouse=samples, only=["kernel"]).tables["kernel_comparison"].rows.to_pylist()

@@ -9,7 +9,7 @@ import pytest
 
 import pipeline
 from tests.asking import rows
-from tests.shared import SHARED, TRACES, needs_shared
+from tests.shared import SHARED, TRACES, needs_shared, needs_time
 from tests.test_xlsx import assert_same_figures
 
 pytestmark = needs_shared
@@ -111,6 +111,7 @@ def test_every_trace_compares_with_itself_and_others_and_its_sheets_reopen(house
     assert_same_figures(result, next(path for path in result.files if path.suffix == ".xlsx"))
 
 
+@needs_time
 def test_self_times_of_modules_sum_to_the_device_total(house):
     found = rows(
         house,
@@ -140,7 +141,7 @@ def test_self_times_of_modules_sum_to_the_device_total(house):
         """,
     )
     modules = {row["run_id"] for row in found}
-    assert len(modules) == 11 or (modules and len(TRACES) < 14)  # six with modules, five with the optimizer only
+    assert len(modules) == 11  # six with modules, five with the optimizer only
     assert all(row["of_modules"] == row["of_operators"] == 0 for row in found)
 
 
