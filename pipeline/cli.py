@@ -234,8 +234,10 @@ def steps(
 def views(debug: DebugOption = False) -> None:
     """List the views that can be queried."""
     with _errors(debug):
-        for view in api.views().marts:
-            typer.echo(f"marts.{view.name:<28} {view.summary}")
+        marts = api.views().marts
+        width = max(len(view.qualified) for view in marts)
+        for view in marts:
+            typer.echo(f"{view.qualified:<{width}}  {view.summary}")
 
 
 @app.command()
