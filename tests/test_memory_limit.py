@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import pipeline
+from fixtures.make_fixtures import demo_models, write_trace
 from pipeline.errors import UsageError
-from pipeline.load import memory
+from pipeline.load import memory, warehouse
 from tests import traces
 
 
@@ -29,6 +30,17 @@ def test_a_size_is_a_number_and_a_unit(size):
 def test_anything_else_is_refused(size):
     with pytest.raises(UsageError, match="no size"):
         memory.memory_limit(size)
+
+
+def test_results_that_do_not_fit_take_what_queries_may(tmp_path, monkeypatch):
+    write_trace(demo_models()[0], tmp_path / "t.json", None, 2_000_000)
+    found = []
+    for limit in ("640MiB", "4MiB"):
+        monkeypatch.setattr(warehouse, "DERIVE_MEMORY", limit)
+        pipeline.ingest(tmp_path / "t.json", warehouse=tmp_path / limit)
+        question = "select * from marts.module order by all"
+        found.append(pipeline.query(question, warehouse=tmp_path / limit).to_pylist())
+    assert found[0] == found[1] != []
 
 
 def test_the_limit_is_in_force(tmp_path):

@@ -31,7 +31,7 @@ from pipeline.load.partitions import put_in_place, remove
 from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
 
 # DuckDB's buffers while derived results are computed; what does not fit spills into the warehouse's tmp folder.
-DERIVE_MEMORY = "512MiB"
+DERIVE_MEMORY = "640MiB"
 # What a query has freed goes back to the system at once: else it adds to what the next one, or an alignment, takes.
 FLUSH_ABOVE = "1MiB"
 _FLUSHED = ("allocator_flush_threshold", "allocator_bulk_deallocation_flush_threshold")
@@ -155,13 +155,20 @@ class Warehouse:
             part = folder / view.name / "part-0000.parquet"
             part.parent.mkdir()
             rows = f"select * exclude (run_id) from ({view.body})"
-            connection.execute(f"copy ({rows}) to {quoted(str(part))} (format parquet, compression zstd)")
+            copy = f"copy ({rows}) to {quoted(str(part))} (format parquet, compression zstd)"
+            try:
+                connection.execute(copy)
+            except duckdb.OutOfMemoryException:  # what a recursion joins cannot spill: tens of millions of functions
+                connection.execute(f"set memory_limit = {quoted(self._query_memory)}")
+                connection.execute(copy)
+                connection.execute(f"set memory_limit = {quoted(self._derive_memory)}")
             put_in_place(part.parent, self._derived(view.qualified) / f"run_id={run_id}")
             return self._derived_files(view.qualified, [run_id])
 
         config: dict[str, Any] = {
             "python_enable_replacements": "false",
             "memory_limit": self._derive_memory,
+            **dict.fromkeys(_FLUSHED, FLUSH_ABOVE),
             "preserve_insertion_order": "false",  # rows of a partition have no order; keeping one costs memory
             "temp_directory": str(folder),
         }
