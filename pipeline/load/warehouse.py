@@ -40,8 +40,6 @@ _FLUSHED = ("allocator_flush_threshold", "allocator_bulk_deallocation_flush_thre
 _SORTED_ASOF = "set asof_loop_join_threshold = 0"
 # Above so many runs, making the views anew over a few takes less time than planning a query over the files of all.
 MANY_RUNS = 100
-# Entries of a database's stamp that say which catalog its views are.
-_CATALOG_KEYS = ("catalog_version", "fingerprint")
 # DuckDB's own bar goes to the standard output; the command line has one for reading.
 _NO_BAR = "set enable_progress_bar = false"
 
@@ -252,8 +250,8 @@ class Warehouse:
         """
         with contextlib.suppress(OSError):
             shutil.copyfile(self._previous(), path)
-        found = self._stamp_of(path) or {}
-        if all(found.get(key) == value for key, value in self._stamp({}).items() if key in _CATALOG_KEYS):
+        found = self._stamp_of(path)
+        if found and found["fingerprint"] == self.catalog.fingerprint:
             return install_partitions
         path.unlink(missing_ok=True)
         return install
