@@ -25,10 +25,12 @@ _MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108  (private files below a folder m
 # Microseconds with three decimals: the unscaled integer is nanoseconds, and 21 digits hold any int64 of them.
 _TIME = "decimal(21, 3)"
 _FIELDS = {"ph": "phase", "cat": "category", "name": "name", "pid": "pid", "tid": "tid", "id": "flow_id"}
-_PREFERRED = {column: keys[0] for column, (_, keys) in EVENT_ARGUMENTS.items()}
-# Other spellings of a key. They are looked for in a second pass over args that hold one of them, since a struct cannot
-# have two fields that differ in the case of letters alone.
-_OTHERS = [(column, key) for column, (_, keys) in EVENT_ARGUMENTS.items() for key in keys[1:]]
+# Keys of args by how much they are preferred, each with its column: a struct cannot have two fields that differ in the
+# case of letters alone, and those of the other spellings are looked for only in args that hold one of them.
+_SPELLINGS = [
+    {keys[rank]: column for column, (_, keys) in EVENT_ARGUMENTS.items() if len(keys) > rank}
+    for rank in range(max(len(keys) for _, keys in EVENT_ARGUMENTS.values()))
+]
 
 
 class BulkReader:
@@ -74,27 +76,29 @@ def bulk_reader(threads: int) -> Iterator[BulkReader]:
 def _query() -> str:
     """The select over one chunk: args as JSON text, and the keys that have columns as typed values."""
     types = ", ".join(f"{field}: 'varchar'" for field in _FIELDS) + f", ts: '{_TIME}', dur: '{_TIME}', args: 'json'"
-    struct = json.dumps({key: _sql_type(column) for column, key in _PREFERRED.items()})
-    other_keys = ", ".join(f"""'$."{key}"'""" for _, key in _OTHERS)
-    has_others = " or ".join(f"""contains(args, '"{key}":')""" for _, key in _OTHERS)
+    found = ", ".join(_found(rank, spellings) for rank, spellings in enumerate(_SPELLINGS))
     return f"""
         select row_number() over () - 1 as event_index, {", ".join(f'"{a}" as {b}' for a, b in _FIELDS.items())},
             ts as start_ns, dur as duration_ns, {", ".join(map(_argument, EVENT_ARGUMENTS))}, args,
             -- yyjson accepts these where JSON has no numbers; the reference makes them null and counts them.
             contains(args, 'NaN') or contains(args, 'Infinity') as is_suspect
         from (
-            select *,
-                json_transform(args, '{struct}') as found,
-                case when {has_others} then json_extract_string(args, [{other_keys}]) end as other
+            select *, {found}
             from read_json($path, format = 'array', columns = {{{types}}}, maximum_object_size = $limit)
         )"""
 
 
+def _found(rank: int, spellings: dict[str, str]) -> str:
+    """The typed values of args in one spelling of their keys."""
+    struct = json.dumps({key: _sql_type(column) for key, column in spellings.items()})
+    held = " or ".join(f"contains(args, '{key}')" for key in spellings) if rank else "true"
+    return f"case when {held} then json_transform(args, '{struct}') end as found_{rank}"
+
+
 def _argument(column: str) -> str:
     """A typed column: the preferred spelling of its key, else another."""
-    places = [place for place, (name, _) in enumerate(_OTHERS, 1) if name == column]
-    others = [f"try_cast(other[{place}] as {_sql_type(column)})" for place in places]
-    return f"""coalesce({", ".join([f'found."{_PREFERRED[column]}"', *others])}) as {column}"""
+    keys = EVENT_ARGUMENTS[column][1]
+    return f"""coalesce({", ".join(f'found_{rank}."{key}"' for rank, key in enumerate(keys))}) as {column}"""
 
 
 def _sql_type(column: str) -> str:

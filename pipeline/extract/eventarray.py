@@ -30,6 +30,7 @@ ENVELOPE_LIMIT = 64 << 20
 EVENT_LIMIT = 64 << 20
 _WHITESPACE = b" \t\r\n"
 _SEPARATORS = _WHITESPACE + b","
+_LEADING = re.compile(rb"[ \t\r\n,]*")
 _EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
 _CUT = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*\{")
 _LAST = re.compile(rb"\}[ \t\r\n]*\](?=[ \t\r\n]*(?:[,}]|\Z))")
@@ -76,16 +77,17 @@ class EventArray:
     def _batches(
         self, reference: Parse, bulk: Parse, refuse: Callable[[bytes], bool], pool: Executor | None
     ) -> Iterator[pa.Table]:
-        pending: deque[tuple[bytes, Future[pa.Table]]] = deque()
+        pending: deque[tuple[bytes, bytes, Future[pa.Table]]] = deque()
         while True:
-            while pool and len(pending) < CHUNKS_AHEAD and (chunk := self._cut_ahead()):
-                pending.append((chunk, pool.submit(bulk, chunk.lstrip(_SEPARATORS))))
+            while pool and len(pending) < CHUNKS_AHEAD and (cut := self._cut_ahead()):
+                pending.append((*cut, pool.submit(bulk, cut[1])))
             if pending:
-                chunk, future = pending.popleft()
+                _, chunk, future = pending.popleft()
                 batch = None if refuse(chunk) else _try(future.result)
                 if batch is None:
                     # A wrong cut makes the later ones wrong, too: stand at this chunk again.
-                    self._buffer = b"".join([chunk, *(later for later, _ in pending), self._buffer]).lstrip(_SEPARATORS)
+                    later = (text for separators, body, _ in pending for text in (separators, body))
+                    self._buffer = b"".join([chunk, *later, self._buffer])
                     pending.clear()
             elif self._stands_at_event():
                 chunk = self._cut()
@@ -168,16 +170,20 @@ class EventArray:
         self._buffer = b"".join(parts)
         return have >= size
 
-    def _cut_ahead(self) -> bytes:
-        """Take a full chunk off the buffer, with the separators before it: nothing is lost where the cut was wrong.
+    def _cut_ahead(self) -> tuple[bytes, bytes] | None:
+        """Take a full chunk off the buffer, with the separators before it: part of a text, where the cut was wrong.
 
-        Empty near the end of the file, where the array may end.
+        None near the end of the file, where the array may end.
         """
-        if not self._fill(CHUNK_BYTES) or self._buffer.lstrip(_SEPARATORS)[:1] == b"]":
-            return b""
-        end = self._last_match(_CUT)
-        chunk, self._buffer = self._buffer[: end + 1], self._buffer[end + 1 :]
-        return chunk
+        if not self._fill(CHUNK_BYTES):
+            return None
+        start = _LEADING.match(self._buffer).end()  # type: ignore[union-attr]  # it matches anything
+        end = self._last_match(_CUT) + 1
+        if end == 0 or self._buffer[start : start + 1] == b"]":
+            return None
+        cut = self._buffer[:start], self._buffer[start:end]
+        self._buffer = self._buffer[end:]
+        return cut
 
     def _cut(self) -> bytes:
         """Return a prefix of the buffer that looks like whole events; empty where there is no such place."""

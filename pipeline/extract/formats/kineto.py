@@ -158,8 +158,6 @@ def _arguments(args: dict[str, Any]) -> dict[str, Any]:
         if known is None:
             continue
         column, rank = known
-        if rank:
-            value = _text(value)  # as the bulk lane reads other spellings than the preferred one
         typed = _integer(value) if column in _INTEGER_ARGUMENTS else _text(value)
         if typed is not None and (column not in found or rank < found[column][0]):
             found[column] = (rank, typed)
