@@ -7,7 +7,6 @@ Jinja's escaping, names in charts through `names.chart_text`, and a policy in th
 from __future__ import annotations
 
 import base64
-import gzip
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
+from isal import igzip
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pipeline.catalog.header import Column, View
@@ -89,7 +89,7 @@ class _Library:
 def _plotly() -> _Library:
     # Read as a file, since importing plotly's own accessor takes longer than a comparison.
     code = (resources.files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
-    packed = base64.b64encode(gzip.compress(code.encode(), mtime=0)).decode()
+    packed = base64.b64encode(igzip.compress(code.encode(), mtime=0)).decode()
     return _Library(packed, _csp_hash(code))
 
 
