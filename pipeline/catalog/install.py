@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 
 import duckdb
@@ -17,8 +18,8 @@ from pipeline.schema import RAW_TABLES
 _DUCKDB_TYPE = {pa.int64(): "BIGINT", pa.string(): "VARCHAR"}
 # Files of a relation: raw table or materialised view -> Parquet files below run_id=… folders.
 Partitions = Mapping[str, Sequence[Path]]
-# Makes the files of a materialised view.
-Compute = Callable[[View], Sequence[Path]]
+# Begins to make the files of a materialised view.
+Compute = Callable[[View], Future[Sequence[Path]]]
 
 
 def install(
@@ -31,9 +32,9 @@ def install(
 ) -> None:
     """Create the relations of the catalog over the given files.
 
-    A materialised view reads its files. Where it has none, `compute` makes them, when all that the view reads is
-    there; without `compute` it has no rows. With `compute`, only what the materialised views read is created, without
-    comments. Raises CatalogError where a header and what DuckDB returns do not agree.
+    A materialised view reads its files. Where it has none, `compute` is asked to make them, as soon as all that the
+    view reads is there; without `compute` it has no rows. With `compute`, only what the materialised views read is
+    created, without comments. Raises CatalogError where a header and what DuckDB returns do not agree.
     """
     install_alignment(connection)
     for schema in ("raw", "seeds", "macros", "staging", "intermediate", "marts"):
@@ -44,11 +45,7 @@ def install(
     for macro in catalog.macros_in_order():
         connection.execute(f"create macro macros.{macro.signature} as ({macro.body})")
     views = catalog.read_by(catalog.materialized) if compute else list(catalog.views.values())
-    for view in views:
-        if view.materialized:
-            _create_materialized(connection, view, partitions, compute)
-        else:
-            _create_view(connection, view.qualified, view.body)
+    _create_views(connection, catalog, views, partitions, compute)
     _check(connection, views)
     if comments and not compute:
         _comment(connection, views)
@@ -60,8 +57,7 @@ def install_partitions(
     """Let the relations of a database that `install` has made read other files; the rest of them stays as it is."""
     install_alignment(connection)
     _create_raw_tables(connection, partitions)
-    for view in catalog.materialized:
-        _create_materialized(connection, view, partitions, compute)
+    _create_views(connection, catalog, catalog.materialized, partitions, compute)
     if not compute:
         _comment(connection, catalog.materialized)
 
@@ -72,12 +68,36 @@ def _create_raw_tables(connection: duckdb.DuckDBPyConnection, partitions: Partit
         _create_view(connection, f"raw.{table}", _over_files(types, partitions.get(f"raw.{table}", ())))
 
 
-def _create_materialized(
-    connection: duckdb.DuckDBPyConnection, view: View, partitions: Partitions, compute: Compute | None
+def _create_views(
+    connection: duckdb.DuckDBPyConnection,
+    catalog: Catalog,
+    views: Iterable[View],
+    partitions: Partitions,
+    compute: Compute | None,
 ) -> None:
-    files = partitions.get(view.qualified) or (compute(view) if compute else ())
-    types = {column.name: "" for column in view.columns} if files else _types(connection, view.body)
-    _create_view(connection, view.qualified, _over_files(types, files))
+    """Create views in their order; one that is computed meanwhile is there before the first that reads it."""
+    begun: dict[str, Future[Sequence[Path]]] = {}
+
+    def finish(names: Iterable[str]) -> None:
+        for name in names:
+            _create_view(connection, name, _over_files(_names(catalog.views[name]), begun.pop(name).result()))
+
+    for view in views:
+        finish([read.qualified for read in catalog.read_by([view]) if read.qualified in begun])
+        files = partitions.get(view.qualified)
+        if not view.materialized:
+            _create_view(connection, view.qualified, view.body)
+        elif files:
+            _create_view(connection, view.qualified, _over_files(_names(view), files))
+        elif compute:
+            begun[view.qualified] = compute(view)
+        else:
+            _create_view(connection, view.qualified, _over_files(_types(connection, view.body), ()))
+    finish(list(begun))
+
+
+def _names(view: View) -> dict[str, str]:
+    return {column.name: "" for column in view.columns}
 
 
 def _comment(connection: duckdb.DuckDBPyConnection, views: Iterable[View]) -> None:

@@ -15,7 +15,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import duckdb
@@ -28,10 +30,14 @@ from pipeline.catalog.install import install, install_partitions, quoted
 from pipeline.errors import WarehouseError
 from pipeline.load.memory import memory_limit
 from pipeline.load.partitions import put_in_place, remove
+from pipeline.load.querypool import query_pool
 from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
 
 # DuckDB's buffers while derived results are computed; what does not fit spills into the warehouse's tmp folder.
 DERIVE_MEMORY = "640MiB"
+# Raw partitions of more bytes, those of traces beyond one or two gigabytes, are derived from one result after another:
+# each takes all of the memory, and two at once would only spill the more.
+LARGE_RUN_BYTES = 64 << 20
 # Freed memory that DuckDB keeps before it gives it back to the system: little where an alignment or a workbook is to
 # follow; getting back what was given back takes a sixth of the time of deriving.
 QUERY_KEEPS, DERIVE_KEEPS = "1MiB", "64MiB"
@@ -149,21 +155,6 @@ class Warehouse:
             return
         folder = self.new_folder()
         pa.default_memory_pool().release_unused()  # what reading has left
-
-        def compute(view: View) -> list[Path]:
-            part = folder / view.name / "part-0000.parquet"
-            part.parent.mkdir()
-            rows = f"select * exclude (run_id) from ({view.body})"
-            copy = f"copy ({rows}) to {quoted(str(part))} (format parquet, compression zstd)"
-            try:
-                connection.execute(copy)
-            except duckdb.OutOfMemoryException:  # what a recursion joins cannot spill: tens of millions of functions
-                connection.execute(f"set memory_limit = {quoted(self._query_memory)}")
-                connection.execute(copy)
-                connection.execute(f"set memory_limit = {quoted(self._derive_memory)}")
-            put_in_place(part.parent, self._derived(view.qualified) / f"run_id={run_id}")
-            return self._derived_files(view.qualified, [run_id])
-
         config: dict[str, Any] = {
             "python_enable_replacements": "false",
             "memory_limit": self._derive_memory,
@@ -173,12 +164,38 @@ class Warehouse:
         }
         path = folder / "views.duckdb"
         make = self._take_over_views(path)
+        partitions = self._partitions([run_id])
+        size = sum(file.stat().st_size for files in partitions.values() for file in files)
+        at_once = 1 if size > LARGE_RUN_BYTES else os.cpu_count() or 1
         try:
-            with contextlib.closing(duckdb.connect(str(path), config=config)) as connection:
-                connection.execute(f"{_SORTED_ASOF}; {_NO_BAR}")
-                make(connection, self.catalog, self._partitions([run_id]), compute=compute)
+            with (
+                contextlib.closing(duckdb.connect(str(path), config=config)) as connection,
+                query_pool(connection, at_once) as submit,
+            ):
+                compute = partial(self._compute, run_id, folder, Lock())
+                make(connection, self.catalog, partitions, compute=lambda view: submit(partial(compute, view)))
         finally:
             remove([folder])
+
+    def _compute(
+        self, run_id: str, folder: Path, enlarged: Lock, view: View, connection: duckdb.DuckDBPyConnection
+    ) -> list[Path]:
+        """Write the rows of one view, and put them in place. `enlarged` is held while the limit of memory is raised."""
+        part = folder / view.name / "part-0000.parquet"
+        part.parent.mkdir()
+        rows = f"select * exclude (run_id) from ({view.body})"
+        copy = f"copy ({rows}) to {quoted(str(part))} (format parquet, compression zstd)"
+        connection.execute(f"{_SORTED_ASOF}; {_NO_BAR}")
+        try:
+            connection.execute(copy)
+        except duckdb.OutOfMemoryException:  # what a recursion joins cannot spill: tens of millions of functions
+            with enlarged:
+                connection.execute(f"set memory_limit = {quoted(self._query_memory)}")
+                connection.execute(copy)
+                with contextlib.suppress(duckdb.OutOfMemoryException):  # others have taken more meanwhile
+                    connection.execute(f"set memory_limit = {quoted(self._derive_memory)}")
+        put_in_place(part.parent, self._derived(view.qualified) / f"run_id={run_id}")
+        return self._derived_files(view.qualified, [run_id])
 
     # -- reading ---------------------------------------------------------------------------------------
 

@@ -1,0 +1,42 @@
+"""Queries of one database beside one another."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any
+
+import duckdb
+
+_AGAIN_SECONDS = 0.05
+Job = Callable[[duckdb.DuckDBPyConnection], Any]
+
+
+@contextlib.contextmanager
+def query_pool(connection: duckdb.DuckDBPyConnection, size: int) -> Iterator[Callable[[Job], Future[Any]]]:
+    """A function that begins a job in a thread, on a connection of its own to the same database.
+
+    All jobs have ended behind the block; where it fails, an interrupt among it, they are interrupted.
+    """
+    threads = ThreadPoolExecutor(size)
+    begun: dict[Future[Any], duckdb.DuckDBPyConnection] = {}
+
+    def submit(job: Job) -> Future[Any]:
+        cursor = connection.cursor()
+        future = threads.submit(job, cursor)
+        begun[future] = cursor
+        return future
+
+    try:
+        yield submit
+    except BaseException:
+        threads.shutdown(wait=False, cancel_futures=True)
+        while running := wait(begun, timeout=_AGAIN_SECONDS).not_done:  # an interrupt just before a query is lost
+            for future in running:
+                begun[future].interrupt()
+        raise
+    finally:
+        threads.shutdown()
+        for cursor in begun.values():
+            cursor.close()
