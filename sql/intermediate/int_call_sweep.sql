@@ -19,6 +19,7 @@
 -- @column is_operator flag Is it an operator?
 -- @column open_count id Calls open at its start
 -- @column open_operator_count id Operators open at its start
+-- @column top_operator_index id Outermost operator open at its start: itself, for an operator without one
 -- @column step id Step that it started in
 with
 entry as materialized (
@@ -68,7 +69,7 @@ point as (
     select
         marker.run_number,
         thread.thread,
-        null as event_index,
+        marker.ordinal as event_index,
         marker.start_ns,
         0 as length_ns,
         false as is_operator,
@@ -78,34 +79,50 @@ point as (
     inner join thread on marker.run_id = thread.run_id
 ),
 
+-- Windows without an order go along the sorted rows, which takes half of what sorting within a window does. They go from thread to
+-- thread: at the end of one, nothing is open.
 swept as (
     select
         *,
-        row_number() over sweep as position,
-        sum(case when length_ns > 0 then change else 0 end) over sweep as open_count,
-        sum(case when length_ns > 0 and is_operator then change else 0 end) over sweep as open_operator_count,
-        sum((change = 0)::integer) over sweep as marker_count
-    from point
-    window sweep as (
-        partition by thread
-        order by time_ns, change, length_ns desc, event_index
-        rows between unbounded preceding and current row
-    )
+        row_number() over () as position,
+        sum(case when length_ns > 0 then change else 0 end) over so_far as open_count,
+        sum(case when length_ns > 0 and is_operator then change else 0 end) over so_far as open_operator_count,
+        last_value(case when change = 0 then event_index end ignore nulls) over so_far as marker_ordinal
+    from (select * from point order by thread, time_ns, change, length_ns desc, event_index)
+    window so_far as (rows between unbounded preceding and current row)
+),
+
+counted as (
+    select
+        * replace (
+            open_count - (length_ns > 0)::integer as open_count,
+            open_operator_count - (length_ns > 0 and is_operator)::integer as open_operator_count
+        ),
+        last_value(
+            case when change = 1 and is_operator and open_operator_count = (length_ns > 0)::integer then event_index end ignore nulls
+        ) over (rows between unbounded preceding and current row) as last_top_index
+    from swept
+    qualify change = 1
 )
 
 select
     run.run_id,
-    swept.run_number,
-    swept.thread,
-    swept.position,
-    swept.event_index,
-    swept.start_ns,
-    swept.start_ns + swept.length_ns as end_ns,
-    swept.is_operator,
-    (swept.open_count - (swept.length_ns > 0)::integer)::integer as open_count,
-    (swept.open_operator_count - (swept.length_ns > 0 and swept.is_operator)::integer)::integer as open_operator_count,
-    case when swept.start_ns < marker.end_ns then marker.step end as step
-from swept
-inner join intermediate.int_run_number as run on swept.run_number = run.run_number
-left join marker on swept.run_number = marker.run_number and swept.marker_count = marker.ordinal
-where swept.change = 1
+    counted.run_number,
+    counted.thread,
+    counted.position,
+    counted.event_index,
+    counted.start_ns,
+    counted.start_ns + counted.length_ns as end_ns,
+    counted.is_operator,
+    counted.open_count::integer as open_count,
+    counted.open_operator_count::integer as open_operator_count,
+    case when counted.is_operator or counted.open_operator_count > 0 then counted.last_top_index end as top_operator_index,
+    marker.step
+from counted
+inner join intermediate.int_run_number as run on counted.run_number = run.run_number
+left join marker
+    on
+        counted.run_number = marker.run_number
+        and counted.marker_ordinal = marker.ordinal
+        and counted.start_ns >= marker.start_ns  -- it may be the last of the thread before
+        and counted.start_ns < marker.end_ns

@@ -18,14 +18,7 @@
 -- @column top_operator_index id Outermost operator open at its start: itself, for an operator without one
 -- @column step id Step that it started in
 with recursive
-call as materialized (
-    select
-        * exclude (run_id),
-        max_by(event_index, case when is_operator and open_operator_count = 0 then position end) over (
-            partition by thread order by position rows between unbounded preceding and current row
-        ) as last_top_index
-    from intermediate.int_call_sweep
-),
+call as materialized (select * exclude (run_id) from intermediate.int_call_sweep),
 
 nested as materialized (
     select
@@ -40,7 +33,7 @@ nested as materialized (
         parent.event_index as parent_index,
         parent.end_ns as parent_end_ns,
         case when call.is_operator then call.event_index when parent.is_operator then parent.event_index end as operator_index,
-        case when call.is_operator or call.open_operator_count > 0 then call.last_top_index end as top_operator_index
+        call.top_operator_index
     from call
     asof left join (select * from call where end_ns > start_ns) as parent
         on call.thread = parent.thread and call.open_count - 1 = parent.open_count and call.position > parent.position
