@@ -8,6 +8,12 @@
 -- @column event_index id Place of the operator call in the file
 -- @column kernels text Name, class, stream and nanoseconds of each, in the order of their starts, a line each
 with recursive
+nested as materialized (
+    select run_id, event_index, parent_operator_index
+    from intermediate.int_operator_call
+    where parent_operator_index is not null
+),
+
 launched as (
     select
         launch.run_id,
@@ -26,13 +32,22 @@ launched as (
         on launch.run_id = activity.run_id and launch.event_index = activity.event_index
     where launch.operator_index is not null and activity.quarantine_reason is null
     union all
-    select launched.run_id, operator.parent_operator_index, launched.activity_index, launched.start_ns, launched.kernel
+    select launched.run_id, nested.parent_operator_index, launched.activity_index, launched.start_ns, launched.kernel
     from launched
-    inner join intermediate.int_operator_call as operator
-        on launched.run_id = operator.run_id and launched.event_index = operator.event_index
-    where operator.parent_operator_index is not null
+    inner join nested
+        on launched.run_id = nested.run_id and launched.event_index = nested.event_index
 )
 
-select run_id, event_index, string_agg(kernel, chr(10) order by start_ns, activity_index) as kernels
+-- Most lists have one element; an aggregate with an order sorts each of them at a cost.
+select
+    run_id,
+    event_index,
+    array_to_string(
+        [
+            launch.kernel
+            for launch in list_sort(list({'start_ns': start_ns, 'activity_index': activity_index, 'kernel': kernel}))
+        ],
+        chr(10)
+    ) as kernels
 from launched
 group by run_id, event_index
