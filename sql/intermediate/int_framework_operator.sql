@@ -22,18 +22,30 @@ operator as (
         ),
         start_ns
     )
+),
+
+around as (
+    select launch.run_id, launch.event_index as launch_index, operator.call_name as operator_name, operator.input_shapes
+    from (
+        select *
+        from intermediate.int_host_call
+        where call_kind in ('runtime', 'launch') and correlation is not null
+    ) as launch
+    asof inner join operator
+        on
+            launch.run_id = operator.run_id
+            and launch.pid = operator.pid
+            and launch.tid = operator.tid
+            and launch.start_ns >= operator.start_ns
+    where launch.start_ns < operator.end_ns
+),
+
+-- Far fewer than launches, and costly to write the other way.
+shape as (
+    select input_shapes, macros.shapes_text(input_shapes) as operator_shapes
+    from (select distinct input_shapes from around)
 )
 
-select
-    launch.run_id,
-    launch.event_index as launch_index,
-    operator.call_name as operator_name,
-    macros.shapes_text(operator.input_shapes) as operator_shapes
-from (select * from intermediate.int_host_call where call_kind in ('runtime', 'launch') and correlation is not null) as launch
-asof inner join operator
-    on
-        launch.run_id = operator.run_id
-        and launch.pid = operator.pid
-        and launch.tid = operator.tid
-        and launch.start_ns >= operator.start_ns
-where launch.start_ns < operator.end_ns
+select around.run_id, around.launch_index, around.operator_name, shape.operator_shapes
+from around
+left join shape on around.input_shapes = shape.input_shapes
