@@ -25,7 +25,7 @@
 -- @column busy_part_ns duration_ns Added to the union of compute kernels and collectives
 -- @column active_part_ns duration_ns Added to the union of all activities
 with
-scoped as (
+scoped as not materialized (
     select
         * exclude (step),
         unnest(case when step is null then [null] else [null, step] end) as step
@@ -33,15 +33,25 @@ scoped as (
     where quarantine_reason is null
 ),
 
+frame as (
+    select run_id, step, device, min(start_ns) as start_ns, max(end_ns) as end_ns
+    from scoped
+    where is_npu and activity_class <> 'copy'
+    group by run_id, step, device
+),
+
 framed as (
     select
-        * exclude (start_ns, end_ns),
-        case when is_npu and activity_class = 'copy' then greatest(start_ns, min(start_ns) filter (where activity_class <> 'copy') over scope)
-            else start_ns end as start_ns,
-        case when is_npu and activity_class = 'copy' then least(end_ns, max(end_ns) filter (where activity_class <> 'copy') over scope)
-            else end_ns end as end_ns
+        scoped.* exclude (start_ns, end_ns),
+        case when scoped.activity_class = 'copy' then greatest(scoped.start_ns, frame.start_ns) else scoped.start_ns end as start_ns,
+        case when scoped.activity_class = 'copy' then least(scoped.end_ns, frame.end_ns) else scoped.end_ns end as end_ns
     from scoped
-    window scope as (partition by run_id, step, device)
+    left join frame
+        on
+            scoped.run_id = frame.run_id
+            and scoped.step is not distinct from frame.step
+            and scoped.device is not distinct from frame.device
+            and scoped.is_npu
 ),
 
 covered as (
