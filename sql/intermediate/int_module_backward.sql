@@ -13,7 +13,15 @@
 -- @column end_ns timestamp_ns End
 with recursive
 linked as materialized (
-    select operator.run_id, operator.event_index, operator.parent_index, forward.module_index
+    select
+        operator.run_id,
+        operator.event_index,
+        operator.parent_index,
+        operator.pid,
+        operator.tid,
+        operator.start_ns,
+        operator.end_ns,
+        forward.module_index
     from intermediate.int_backward_link as link
     asof inner join intermediate.int_module_forward as forward
         on
@@ -27,13 +35,12 @@ linked as materialized (
 ),
 
 enclosed as (
-    select run_id, event_index, module_index, parent_index as cursor_index, null::bigint as outer_module_index
+    select run_id, event_index, parent_index as cursor_index, null::bigint as outer_module_index
     from linked
     union all
     select
         enclosed.run_id,
         enclosed.event_index,
-        enclosed.module_index,
         case when around.module_index is null then call.parent_index end as cursor_index,
         around.module_index as outer_module_index
     from enclosed
@@ -44,15 +51,15 @@ enclosed as (
 )
 
 select
-    call.run_id,
-    call.event_index,
-    enclosed.module_index,
+    linked.run_id,
+    linked.event_index,
+    linked.module_index,
     enclosed.outer_module_index,
-    call.pid,
-    call.tid,
-    call.start_ns,
-    call.end_ns
+    linked.pid,
+    linked.tid,
+    linked.start_ns,
+    linked.end_ns
 from enclosed
-inner join intermediate.int_host_call as call
-    on enclosed.run_id = call.run_id and enclosed.event_index = call.event_index
+inner join linked
+    on enclosed.run_id = linked.run_id and enclosed.event_index = linked.event_index
 where enclosed.cursor_index is null
