@@ -12,7 +12,7 @@
 -- @column run_id id Run
 -- @column run_number id Number of the run
 -- @column thread id Number of the thread, unique over runs
--- @column position id Place in the order of the thread
+-- @column position id Place in the order of the thread, unique over threads
 -- @column event_index id Place of the call in the file
 -- @column start_ns timestamp_ns Start
 -- @column end_ns timestamp_ns End
@@ -79,8 +79,8 @@ point as (
     inner join thread on marker.run_id = thread.run_id
 ),
 
--- Windows without an order go along the sorted rows, which takes half of what sorting within a window does. They go from thread to
--- thread: at the end of one, nothing is open.
+-- Windows without an order go along the sorted rows, in their order (DuckDB's documentation, "Order Preservation"), which takes half
+-- of what sorting within a window does, and no memory. They go from thread to thread: at the end of one, nothing is open.
 swept as (
     select
         *,
