@@ -13,7 +13,7 @@
 -- @column flow_category category Category of the flow
 -- @column call_index id Call that launched, its place in the file
 with recursive
-unlinked as (
+unlinked as materialized (
     select run_id, event_index, pid, tid, start_ns
     from staging.stg_device_activity as activity
     anti join intermediate.int_host_call as call
@@ -49,7 +49,11 @@ departure as materialized (
         flow.tid,
         flow.time_ns
     from arrival
-    asof inner join (select * from staging.stg_launch_flow where not is_arrival) as flow
+    asof inner join (
+        select *
+        from staging.stg_launch_flow
+        where not is_arrival and (run_id, flow_id) in (select (run_id, flow_id) from arrival)
+    ) as flow
         on
             arrival.run_id = flow.run_id
             and arrival.flow_category = flow.flow_category
@@ -57,11 +61,17 @@ departure as materialized (
             and arrival.time_ns >= flow.time_ns
 ),
 
+-- None, in most traces.
+call as materialized (
+    select run_id, event_index, pid, tid, start_ns, duration_ns, end_ns, parent_index
+    from intermediate.int_host_call
+    where (run_id, pid, tid) in (select (run_id, pid, tid) from departure)
+),
+
 -- Of the calls that start together on a thread, the innermost.
 started as (
     select run_id, pid, tid, start_ns, end_ns, event_index, parent_index
-    from intermediate.int_host_call as call
-    semi join departure on call.run_id = departure.run_id and call.pid = departure.pid and call.tid = departure.tid
+    from call
     qualify row_number() over (partition by run_id, pid, tid, start_ns order by duration_ns, event_index desc) = 1
 ),
 
@@ -85,7 +95,7 @@ climbing as (
         call.parent_index,
         call.end_ns
     from climbing
-    inner join intermediate.int_host_call as call
+    inner join call
         on climbing.run_id = call.run_id and climbing.parent_index = call.event_index
     where climbing.end_ns <= climbing.time_ns
 )
