@@ -41,11 +41,9 @@ marker as (
 
 enqueued as (
     select enqueue.run_id, enqueue.correlation, min_by(operator.call_name, enqueue.event_index) as operator_name
-    from staging.stg_host_call as enqueue
-    inner join intermediate.int_call_tree as tree
-        on enqueue.run_id = tree.run_id and enqueue.event_index = tree.event_index
-    inner join staging.stg_host_call as operator
-        on tree.run_id = operator.run_id and tree.operator_index = operator.event_index
+    from intermediate.int_host_call as enqueue
+    inner join intermediate.int_host_call as operator
+        on enqueue.run_id = operator.run_id and enqueue.operator_index = operator.event_index
     where enqueue.call_kind = 'enqueue'
     group by enqueue.run_id, enqueue.correlation
 ),
@@ -77,7 +75,7 @@ select
 from event
 inner join intermediate.int_call_tree as tree
     on event.run_id = tree.run_id and event.event_index = tree.event_index
-left join staging.stg_host_call as operator
+left join intermediate.int_host_call as operator
     on tree.run_id = operator.run_id and tree.operator_index = operator.event_index
 union all
 select
