@@ -15,6 +15,16 @@
 -- @column uncovered_ns duration_ns Communication that no kernel covers
 -- @column wait_ns duration_ns Of this, waiting; NULL where the tasks are not recorded
 with
+part as (
+    select run_id, step, device, process_group, null::bigint as plane, start_ns, end_ns
+    from intermediate.int_collective
+    where run_id in (select run_id from intermediate.int_activity where is_collective)
+    union all
+    select run_id, step, device, process_group, plane, start_ns, end_ns
+    from intermediate.int_collective_task
+    where collective_index is not null and is_wait
+),
+
 kernel as (
     select
         run_id,
@@ -30,17 +40,7 @@ kernel as (
             rows between unbounded preceding and 1 preceding
         ) as computed_until_ns
     from intermediate.int_device_time
-    where activity_class = 'compute'
-),
-
-part as (
-    select run_id, step, device, process_group, null::bigint as plane, start_ns, end_ns
-    from intermediate.int_collective
-    where run_id in (select run_id from intermediate.int_activity where is_collective)
-    union all
-    select run_id, step, device, process_group, plane, start_ns, end_ns
-    from intermediate.int_collective_task
-    where collective_index is not null and is_wait
+    where activity_class = 'compute' and run_id in (select run_id from part)
 ),
 
 scoped as (
