@@ -34,12 +34,18 @@
 -- @column is_collective flag Is it a collective of an Ascend device?
 -- @column args text Arguments of the event, JSON
 with
+event as materialized (
+    select * replace (case when track = 'collective' then args end as args)
+    from intermediate.int_track_event
+    where track in ('task', 'collective')
+),
+
 task as (
     select
         *,
         regexp_matches(lower(event_name), '^mem_?(cpy|copy|set)') or lower(event_name) = 'memcpyasync' as is_copy,
         regexp_matches(lower(event_name), '^mem_?set') as is_set
-    from intermediate.int_track_event
+    from event
     where track = 'task'
 ),
 
@@ -77,7 +83,7 @@ known_device as (
 
 has_details as (select distinct run_id from staging.stg_kernel_detail where not is_communication),
 
-has_groups as (select distinct run_id from intermediate.int_track_event where track = 'collective'),
+has_groups as (select distinct run_id from event where track = 'collective'),
 
 npu_kernel as (
     select
@@ -122,7 +128,7 @@ npu_collective as (
     select
         event.run_id, event.event_index, 'kernel', event.event_name, null, null, event.device, event.stream, event.start_ns,
         event.duration_ns, arrival.correlation, null, null, null, null, null, null, null, event.process_group, true, event.args
-    from intermediate.int_track_event as event
+    from event
     left join arrival
         on event.run_id = arrival.run_id and event.pid = arrival.pid and event.start_ns = arrival.time_ns
     where event.track = 'collective'
