@@ -26,11 +26,6 @@ def test_device_time_goes_to_the_outermost_operator_around_the_launch():
     assert house.rows(f"select {COLUMNS} from marts.operator") == [("aten::linear", 2, 70, 3, 22)]
 
 
-def test_operators_without_length_that_start_together_are_each_outermost():
-    house = views(op("aten::to", 10, 0), op("aten::resolve_conj", 10, 0), op("aten::resolve_neg", 10, 0))
-    assert house.pairs("select event_index, outermost_index from intermediate.int_operator_call") == {0: 0, 1: 1, 2: 2}
-
-
 def test_device_time_without_an_operator_has_rows_named_in_parentheses():
     house = views(
         launch("cudaLaunchKernel", 10, 1, correlation=1),
