@@ -47,7 +47,7 @@ extent as (
     group by run_id
 ),
 
-judged as not materialized (
+judged as (
     select
         activity.*,
         case
@@ -61,27 +61,16 @@ judged as not materialized (
     left join extent on activity.run_id = extent.run_id
 ),
 
--- Found apart, since what is sorted for it had better be narrow.
-suspect as (
-    select run_id, event_index
-    from judged
-    where quarantine_reason is null
-    qualify end_ns > lead(start_ns) over (partition by run_id, device, stream order by start_ns, end_ns, event_index)
-),
-
 classified as (
     select
         judged.*,
         launch.* exclude (run_id, event_index),
         class.* exclude (run_id, kernel_name, measured_unit, operator_name),
-        suspect.event_index is not null as is_suspect,
         judged.is_collective
         or coalesce(judged.activity_kind = 'kernel' and json_exists(judged.args, '$."Collective name"'), false) as has_collective
     from judged
     left join intermediate.int_activity_launch as launch
         on judged.run_id = launch.run_id and judged.event_index = launch.event_index
-    left join suspect
-        on judged.run_id = suspect.run_id and judged.event_index = suspect.event_index
     left join intermediate.int_kernel_class as class
         on
             judged.run_id = class.run_id
@@ -125,6 +114,11 @@ select
     process_group,
     step,
     quarantine_reason,
-    is_suspect,
+    quarantine_reason is null and coalesce(
+        end_ns > lead(start_ns) over (
+            partition by run_id, device, stream, quarantine_reason is null order by start_ns, end_ns, event_index
+        ),
+        false
+    ) as is_suspect,
     case when has_collective or kernel_class = 'Communication' then args end as args
 from classified
