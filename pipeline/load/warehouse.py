@@ -184,7 +184,7 @@ class Warehouse:
         part = folder / view.name / "part-0000.parquet"
         part.parent.mkdir()
         rows = f"select * exclude (run_id) from ({view.body})"
-        copy = f"copy ({rows}) to {quoted(str(part))} (format parquet, compression zstd)"
+        copy = f"copy ({rows}) to {quoted(str(part))} (format parquet, compression zstd, compression_level 1)"
         connection.execute(f"{_SORTED_ASOF}; {_NO_BAR}")
         try:
             connection.execute(copy)
