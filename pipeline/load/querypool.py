@@ -32,9 +32,10 @@ def query_pool(connection: duckdb.DuckDBPyConnection, size: int) -> Iterator[Cal
         yield submit
     except BaseException:
         threads.shutdown(wait=False, cancel_futures=True)
-        while running := wait(begun, timeout=_AGAIN_SECONDS).not_done:  # an interrupt just before a query is lost
+        while running := [future for future in begun if not future.done()]:  # those cancelled are
             for future in running:
                 begun[future].interrupt()
+            wait(running, timeout=_AGAIN_SECONDS)  # an interrupt just before a query is lost
         raise
     finally:
         threads.shutdown()
