@@ -35,9 +35,9 @@ from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
 
 # DuckDB's buffers while derived results are computed; what does not fit spills into the warehouse's tmp folder.
 DERIVE_MEMORY = "640MiB"
-# Raw partitions of more bytes, those of traces beyond one or two gigabytes, are derived from one result after another:
-# each takes all of the memory, and two at once would only spill the more.
-LARGE_RUN_BYTES = 64 << 20
+# From raw partitions of more bytes, those of traces of some hundred megabytes, results are derived one after another,
+# as they are where the memory was limited: each may take all of it, and two at once would spill or fail.
+LARGE_RUN_BYTES = 16 << 20
 # Freed memory that DuckDB keeps before it gives it back to the system: little where an alignment or a workbook is to
 # follow; getting back what was given back takes a sixth of the time of deriving.
 QUERY_KEEPS, DERIVE_KEEPS = "1MiB", "64MiB"
@@ -166,7 +166,8 @@ class Warehouse:
         make = self._take_over_views(path)
         partitions = self._partitions([run_id])
         size = sum(file.stat().st_size for files in partitions.values() for file in files)
-        at_once = 1 if size > LARGE_RUN_BYTES else os.cpu_count() or 1
+        limited = self._derive_memory != DERIVE_MEMORY
+        at_once = 1 if limited or size > LARGE_RUN_BYTES else os.cpu_count() or 1
         try:
             with (
                 contextlib.closing(duckdb.connect(str(path), config=config)) as connection,
