@@ -30,7 +30,7 @@ ENVELOPE_LIMIT = 64 << 20
 EVENT_LIMIT = 64 << 20
 _WHITESPACE = b" \t\r\n"
 _SEPARATORS = _WHITESPACE + b","
-_LEADING = re.compile(rb"[ \t\r\n,]*")
+_LEADING = re.compile(b"[%s]*" % _SEPARATORS)
 _EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
 _CUT = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*\{")
 _LAST = re.compile(rb"\}[ \t\r\n]*\](?=[ \t\r\n]*(?:[,}]|\Z))")
