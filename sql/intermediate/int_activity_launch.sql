@@ -23,34 +23,11 @@
 -- @column is_backward flag Was it launched by the backward pass?
 -- @column step id Step that it belongs to
 with
-host as (
-    select
-        run_id,
-        event_index,
-        call_kind,
-        correlation,
-        {
-            'event_index': event_index,
-            'call_name': call_name,
-            'start_ns': start_ns,
-            'operator_index': operator_index,
-            'top_operator_index': top_operator_index,
-            'step': step
-        } as call
-    from intermediate.int_host_call
-),
-
 launch as (
-    select run_id, correlation, min_by(call, event_index) as call
-    from host
+    select run_id, correlation, min(event_index) as launch_index
+    from intermediate.int_host_call
     where call_kind in ('runtime', 'launch') and correlation is not null
     group by run_id, correlation
-),
-
-flow_launch as (
-    select flow.run_id, flow.event_index, host.call
-    from intermediate.int_flow_launch as flow
-    inner join host on flow.run_id = host.run_id and flow.call_index = host.event_index
 ),
 
 launched as (
@@ -61,12 +38,19 @@ launched as (
         activity.device,
         activity.external_id,
         activity.recorded_step,
-        coalesce(launch.call, flow_launch.call) as launch
+        call.event_index as launch_index,
+        call.call_name as launch_name,
+        call.start_ns as launch_start_ns,
+        call.operator_index as launch_operator_index,
+        call.top_operator_index as launch_top_operator_index,
+        call.step as launch_step
     from intermediate.int_activity as activity
     left join launch
         on activity.run_id = launch.run_id and activity.correlation = launch.correlation
-    left join flow_launch
-        on activity.run_id = flow_launch.run_id and activity.event_index = flow_launch.event_index
+    left join intermediate.int_flow_launch as flow
+        on activity.run_id = flow.run_id and activity.event_index = flow.event_index
+    left join intermediate.int_host_call as call
+        on activity.run_id = call.run_id and coalesce(launch.launch_index, flow.call_index) = call.event_index
 ),
 
 named_operator as (
@@ -77,15 +61,15 @@ named_operator as (
     from intermediate.int_host_call
     where
         call_kind = 'operator'
-        and (run_id, external_id) in (select (run_id, external_id) from launched where launch.operator_index is null)
+        and (run_id, external_id) in (select (run_id, external_id) from launched where launch_operator_index is null)
     group by run_id, external_id
 ),
 
 linked as (
     select
         launched.*,
-        coalesce(launched.launch.operator_index, named_operator.call.operator_index) as operator_index,
-        coalesce(launched.launch.top_operator_index, named_operator.call.top_operator_index) as top_operator_index
+        coalesce(launched.launch_operator_index, named_operator.call.operator_index) as operator_index,
+        coalesce(launched.launch_top_operator_index, named_operator.call.top_operator_index) as top_operator_index
     from launched
     left join named_operator
         on launched.run_id = named_operator.run_id and launched.external_id = named_operator.external_id
@@ -98,6 +82,17 @@ device_marker as (
     group by run_id, device, step
 ),
 
+covered as (
+    select launched.run_id, launched.event_index, device_marker.step
+    from launched
+    asof inner join device_marker
+        on
+            launched.run_id = device_marker.run_id
+            and launched.device is not distinct from device_marker.device
+            and launched.start_ns >= device_marker.start_ns
+    where launched.launch_index is null and launched.start_ns < device_marker.end_ns
+),
+
 backward_start as (
     select distinct run_id, pid, tid, time_ns
     from staging.stg_forward_backward
@@ -107,15 +102,15 @@ backward_start as (
 select
     linked.run_id,
     linked.event_index,
-    linked.launch.event_index as launch_index,
-    linked.launch.call_name as launch_name,
-    linked.launch.start_ns as launch_start_ns,
+    linked.launch_index,
+    linked.launch_name,
+    linked.launch_start_ns,
     linked.operator_index,
     operator.call_name as operator_name,
     case
         when top_operator.call_name is not null then top_operator.call_name
-        when linked.launch is null then '(no launch in the trace)'
-        when linked.launch.call_name ilike '%graphlaunch%' then '(graph launch)'
+        when linked.launch_index is null then '(no launch in the trace)'
+        when linked.launch_name ilike '%graphlaunch%' then '(graph launch)'
         else '(no operator)'
     end as top_operator_name,
     operator.input_shapes,
@@ -129,20 +124,16 @@ select
         false
     ) as is_backward,
     case
-        when linked.launch is not null then coalesce(linked.launch.step, linked.recorded_step)
-        when linked.recorded_step is not null then linked.recorded_step
-        when linked.start_ns < device_marker.end_ns then device_marker.step
+        when linked.launch_index is not null then coalesce(linked.launch_step, linked.recorded_step)
+        else coalesce(linked.recorded_step, covered.step)
     end as step
 from linked
 left join intermediate.int_host_call as operator
     on linked.run_id = operator.run_id and linked.operator_index = operator.event_index
 left join intermediate.int_host_call as top_operator
     on linked.run_id = top_operator.run_id and linked.top_operator_index = top_operator.event_index
-asof left join device_marker
-    on
-        linked.run_id = device_marker.run_id
-        and linked.device is not distinct from device_marker.device
-        and linked.start_ns >= device_marker.start_ns
+left join covered
+    on linked.run_id = covered.run_id and linked.event_index = covered.event_index
 left join backward_start
     on
         top_operator.run_id = backward_start.run_id

@@ -14,6 +14,7 @@
 -- @column event_index id Place of the call in the file
 -- @column parent_index id Innermost call around it, NULL at the root
 -- @column inside_parent_ns duration_ns Part of its duration inside that call
+-- @column parent_operator_index id Innermost operator around it
 -- @column operator_index id Innermost operator open at its start: itself, for an operator
 -- @column top_operator_index id Outermost operator open at its start: itself, for an operator without one
 -- @column step id Step that it started in
@@ -26,13 +27,14 @@ nested as materialized (
         call.event_index,
         call.thread,
         call.position,
+        call.is_operator,
         call.open_operator_count,
         call.start_ns,
         call.end_ns,
         call.step,
         parent.event_index as parent_index,
         parent.end_ns as parent_end_ns,
-        case when call.is_operator then call.event_index when parent.is_operator then parent.event_index end as operator_index,
+        case when parent.is_operator then parent.event_index end as parent_operator_index,
         call.top_operator_index
     from call
     asof left join (select * from call where end_ns > start_ns) as parent
@@ -41,11 +43,11 @@ nested as materialized (
 
 -- In an operator, but the parent is none: few, and then the operator is the last one before with one less open.
 inside as (
-    select * from nested where operator_index is null and top_operator_index is not null
+    select * from nested where parent_operator_index is null and open_operator_count > 0
 ),
 
 farther as (
-    select inside.run_number, inside.event_index, operator.event_index as operator_index
+    select inside.run_number, inside.event_index, operator.event_index as parent_operator_index
     from inside
     asof inner join (
         select *
@@ -95,7 +97,7 @@ peeled as (
         false as is_head,
         null::bigint as parent_index,
         null::bigint as parent_end_ns,
-        null::bigint as operator_index,
+        null::bigint as parent_operator_index,
         null::bigint as top_operator_index
     from crossed
     union all
@@ -118,7 +120,7 @@ peeled as (
         is_first as is_head,
         head.event_index as parent_index,
         head.end_ns as parent_end_ns,
-        coalesce(around, operator_index) as operator_index,
+        coalesce(around, parent_operator_index) as parent_operator_index,
         coalesce(top_operator_index, around) as top_operator_index
     from (
         select
@@ -146,7 +148,8 @@ placed as (
         nested.step,
         nested.parent_index,
         nested.parent_end_ns,
-        coalesce(nested.operator_index, farther.operator_index) as operator_index,
+        nested.is_operator,
+        coalesce(nested.parent_operator_index, farther.parent_operator_index) as parent_operator_index,
         nested.top_operator_index
     from nested
     left join farther on nested.run_number = farther.run_number and nested.event_index = farther.event_index
@@ -160,7 +163,8 @@ placed as (
         step,
         parent_index,
         parent_end_ns,
-        case when is_operator then event_index else operator_index end as operator_index,
+        is_operator,
+        parent_operator_index,
         coalesce(top_operator_index, case when is_operator then event_index end) as top_operator_index
     from peeled
     where is_head
@@ -172,7 +176,8 @@ select
     placed.parent_index,
     case when placed.parent_index is not null then least(placed.end_ns, placed.parent_end_ns) - placed.start_ns end
         as inside_parent_ns,
-    placed.operator_index,
+    placed.parent_operator_index,
+    case when placed.is_operator then placed.event_index else placed.parent_operator_index end as operator_index,
     placed.top_operator_index,
     placed.step
 from placed

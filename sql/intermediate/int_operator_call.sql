@@ -29,7 +29,7 @@ operator as materialized (
         call.run_id,
         call.event_index,
         call.call_name as operator_name,
-        parent.operator_index as parent_operator_index,
+        call.parent_operator_index,
         segment.module_index,
         coalesce(segment.is_backward, false) as is_module_backward,
         call.call_name ilike '%backward%'
@@ -43,8 +43,6 @@ operator as materialized (
         call.input_shapes,
         call.top_operator_index
     from intermediate.int_host_call as call
-    left join intermediate.int_host_call as parent
-        on call.run_id = parent.run_id and call.parent_index = parent.event_index
     asof left join intermediate.int_module_segment as segment
         on
             call.run_id = segment.run_id
@@ -54,15 +52,52 @@ operator as materialized (
     where call.call_kind = 'operator'
 ),
 
-outermost as (
-    select operator.*
+-- Of most operators, the outermost around is of the same module call, and then it is that.
+inside as (
+    select
+        operator.*,
+        case
+            when
+                operator.module_index is not distinct from top_operator.module_index
+                and operator.is_module_backward = top_operator.is_module_backward
+                then operator.top_operator_index
+        end as outermost_index
     from operator
-    left join operator as parent
-        on operator.run_id = parent.run_id and operator.parent_operator_index = parent.event_index
-    where
-        parent.event_index is null
-        or operator.module_index is distinct from parent.module_index
-        or operator.is_module_backward <> parent.is_module_backward
+    left join operator as top_operator
+        on operator.run_id = top_operator.run_id and operator.top_operator_index = top_operator.event_index
+),
+
+-- Of the others, it is the last one before of the same module call whose parent is of another.
+other as (
+    select
+        inside.run_id,
+        inside.event_index,
+        inside.pid,
+        inside.tid,
+        inside.start_ns,
+        inside.is_module_backward,
+        coalesce(inside.module_index, -1) as module_index,
+        inside.module_index is distinct from parent.module_index
+        or inside.is_module_backward <> parent.is_module_backward as is_outermost
+    from inside
+    inner join operator as parent
+        on inside.run_id = parent.run_id and inside.parent_operator_index = parent.event_index
+    where inside.outermost_index is null
+),
+
+deeper as (
+    select run_id, event_index, event_index as outermost_index from other where is_outermost
+    union all
+    select within.run_id, within.event_index, outermost.event_index
+    from (select * from other where not is_outermost) as within
+    asof inner join (select * from other where is_outermost) as outermost
+        on
+            within.run_id = outermost.run_id
+            and within.pid = outermost.pid
+            and within.tid = outermost.tid
+            and within.module_index = outermost.module_index
+            and within.is_module_backward = outermost.is_module_backward
+            and within.start_ns >= outermost.start_ns
 ),
 
 launched as (
@@ -107,7 +142,7 @@ select
     operator.event_index,
     operator.operator_name,
     operator.parent_operator_index,
-    outermost.event_index as outermost_index,
+    coalesce(operator.outermost_index, deeper.outermost_index) as outermost_index,
     operator.module_index,
     operator.is_module_backward,
     operator.is_backward,
@@ -119,14 +154,8 @@ select
     coalesce(device.self_device_duration_ns, 0) as self_device_duration_ns,
     coalesce(device.device_activity_count, 0) as device_activity_count,
     coalesce(device.device_duration_ns, 0) as device_duration_ns
-from operator
-asof left join outermost
-    on
-        operator.run_id = outermost.run_id
-        and operator.pid = outermost.pid
-        and operator.tid = outermost.tid
-        and coalesce(operator.module_index, -1) = coalesce(outermost.module_index, -1)
-        and operator.is_module_backward = outermost.is_module_backward
-        and operator.start_ns >= outermost.start_ns
+from inside as operator
+left join deeper
+    on operator.run_id = deeper.run_id and operator.event_index = deeper.event_index
 left join device
     on operator.run_id = device.run_id and operator.event_index = device.event_index
