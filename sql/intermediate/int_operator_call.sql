@@ -23,7 +23,7 @@
 -- @column self_device_duration_ns duration_ns Sum of their durations
 -- @column device_activity_count count Device activities launched
 -- @column device_duration_ns duration_ns Sum of their durations
-with recursive
+with
 operator as materialized (
     select
         call.run_id,
@@ -100,41 +100,19 @@ deeper as (
             and within.start_ns >= outermost.start_ns
 ),
 
-launched as (
-    select
-        launch.run_id,
-        launch.operator_index as event_index,
-        true as is_self,
-        count(*) as device_activity_count,
-        sum(activity.duration_ns)::bigint as device_duration_ns
-    from intermediate.int_activity_launch as launch
-    inner join intermediate.int_device_activity as activity
-        on launch.run_id = activity.run_id and launch.event_index = activity.event_index
-    where launch.operator_index is not null and activity.quarantine_reason is null
-    group by launch.run_id, launch.operator_index
-    union all
-    select
-        launched.run_id,
-        operator.parent_operator_index,
-        false as is_self,
-        launched.device_activity_count,
-        launched.device_duration_ns
-    from launched
-    inner join operator
-        on launched.run_id = operator.run_id and launched.event_index = operator.event_index
-    where operator.parent_operator_index is not null
-),
-
 device as (
     select
-        run_id,
-        event_index,
-        sum(device_activity_count) filter (where is_self)::bigint as self_activity_count,
-        sum(device_duration_ns) filter (where is_self)::bigint as self_device_duration_ns,
-        sum(device_activity_count)::bigint as device_activity_count,
-        sum(device_duration_ns)::bigint as device_duration_ns
-    from launched
-    group by run_id, event_index
+        launch.run_id,
+        launch.event_index,
+        count(*) filter (where launch.is_own) as self_activity_count,
+        sum(activity.duration_ns) filter (where launch.is_own)::bigint as self_device_duration_ns,
+        count(*) as device_activity_count,
+        sum(activity.duration_ns)::bigint as device_duration_ns
+    from intermediate.int_operator_launch as launch
+    inner join intermediate.int_device_activity as activity
+        on launch.run_id = activity.run_id and launch.activity_index = activity.event_index
+    where activity.quarantine_reason is null
+    group by launch.run_id, launch.event_index
 )
 
 select

@@ -20,13 +20,13 @@
 -- @column base_operator_name name Operator, base
 -- @column base_input_shapes text Shapes of its inputs, base
 -- @column base_input_types text Types of its inputs, base
--- @column base_kernels text Kernels and copies: name, class, stream, nanoseconds, base
+-- @column base_kernels text Kernels and copies: name, class, stream, nanoseconds; of an opened pair those of its own, base
 -- @column base_device_activity_count count Device activities launched, base
 -- @column base_device_duration_ns duration_ns Sum of their durations, base
 -- @column comparison_operator_name name Operator, comparison
 -- @column comparison_input_shapes text Shapes of its inputs, comparison
 -- @column comparison_input_types text Types of its inputs, comparison
--- @column comparison_kernels text Kernels and copies: name, class, stream, nanoseconds, comparison
+-- @column comparison_kernels text Kernels and copies: name, class, stream, nanoseconds; of an opened pair those of its own, comparison
 -- @column comparison_device_activity_count count Device activities launched, comparison
 -- @column comparison_device_duration_ns duration_ns Sum of their durations, comparison
 -- @column diff_device_duration_ns duration_ns Device time launched, comparison − base
@@ -35,11 +35,11 @@ with
 entry as (
     select
         pair.* exclude (base_device_activity_count, base_device_duration_ns, comparison_device_activity_count, comparison_device_duration_ns),
-        base_kernel.kernels as base_kernels,
+        case when pair.is_opened then base_kernel.own_kernels else base_kernel.kernels end as base_kernels,
         case when base_size.device_activity_count > 0 then pair.base_device_activity_count end as base_device_activity_count,
         case when base_size.device_activity_count > 0 then pair.base_device_duration_ns end as base_device_duration_ns,
         case when pair.base_index is not null then pair.base_run_id end as base_id,
-        comparison_kernel.kernels as comparison_kernels,
+        case when pair.is_opened then comparison_kernel.own_kernels else comparison_kernel.kernels end as comparison_kernels,
         case when comparison_size.device_activity_count > 0 then pair.comparison_device_activity_count end as comparison_device_activity_count,
         case when comparison_size.device_activity_count > 0 then pair.comparison_device_duration_ns end as comparison_device_duration_ns,
         case when pair.comparison_index is not null then pair.comparison_run_id end as comparison_id

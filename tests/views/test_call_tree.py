@@ -303,7 +303,10 @@ KINDS = {"operator": op, "annotation": annotation, "runtime": launch, "memory": 
 
 
 def by_stack(calls):
-    """(thread, kind, start, duration) in file order -> {place: (parent, operator, top operator, self time)}."""
+    """(thread, kind, start, duration) in file order.
+
+    -> {place: (parent, operator around, operator, top operator, self time)}
+    """
     found = {}
     for thread in {call[0] for call in calls}:
         ordered = sorted(
@@ -315,10 +318,12 @@ def by_stack(calls):
         children = {}
         for start, negative, place, kind in ordered:
             around = [(p, k) for p, end, k in before if end > start]
-            above = [p for p, k in around if k == "operator"] + ([place] if kind == "operator" else [])
+            operators = [p for p, k in around if k == "operator"]
+            above = operators + ([place] if kind == "operator" else [])
             parent = around[-1][0] if around else None
             found[place] = [
                 parent,
+                operators[-1] if operators else None,
                 above[-1] if above else None,
                 above[0] if above else None,
             ]
@@ -342,7 +347,7 @@ def in_sql(calls):
         ]
     )
     return house.pairs(
-        "select event_index, tree.parent_index, tree.operator_index, tree.top_operator_index,"
+        "select event_index, tree.parent_index, tree.parent_operator_index, tree.operator_index, tree.top_operator_index,"
         " self_duration_ns from intermediate.int_call_tree tree left join intermediate.int_host_call call"
         " using (run_id, event_index)"
     )

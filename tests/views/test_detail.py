@@ -320,6 +320,11 @@ def test_an_operator_with_too_many_kernels_on_either_side_is_opened():
             ("aten::inner0", "aten::inner0", 20, 10, -10),
             ("aten::inner1", "aten::inner1", 20, 10, -10),
         ]
+        listed = f"select base_kernels from marts.operator_detail_comparison where {SCOPE} order by row_order"
+        assert [kernels.split("\n") for (kernels,) in house.rows(listed)] == [
+            ["own, Other, stream 7: 1 ns"],
+            *[["k, Other, stream 7: 10 ns"] * 2] * 2,
+        ]
         assert house.rows(f"select count(*) from intermediate.int_operator_pair where {SCOPE} and is_opened") == [(1,)]
         statistic = "select operator_name, base_call_count, base_device_duration_ns, diff_device_duration_ns"
         assert house.rows(f"{statistic} from marts.operator_comparison where {SCOPE} order by 1") == [

@@ -157,6 +157,29 @@ def test_operators_of_a_module_are_its_outermost_ones_and_sum_to_its_self_time()
     assert house.rows("select count(*) from intermediate.int_activity_module where module_index is not null") == [(5,)]
 
 
+def test_the_outermost_operator_of_a_module_call_has_no_other_of_that_call_around():
+    # Net_0           ├────────────────────────────┤
+    # 1 aten::outer     ├──────────────────────┤        of Net_0
+    # 2 aten::inside    ├──┤                            starts with it
+    # Linear_0                 ├────────────┤
+    # 4 aten::linear             ├──────┤               of Linear_0
+    # 5 aten::mm                 ├───┤                  starts with it
+    house = views(
+        python("nn.Module: Net_0", 100, 200, 1),
+        op("aten::outer", 110, 150),
+        op("aten::inside", 110, 20),
+        python("nn.Module: Linear_0", 150, 80, 2, 1),
+        op("aten::linear", 160, 30),
+        op("aten::mm", 160, 20),
+    )
+    assert house.pairs("select event_index, outermost_index from intermediate.int_operator_call") == {
+        1: 1,
+        2: 1,
+        4: 4,
+        5: 4,
+    }
+
+
 def test_the_call_stack_is_that_of_the_first_call():
     house = views(net(python("forward", 50, 500, 3, 2), python("nn.Module: A_0", 100, 10, 4, 3)), launched(105, 1))
     stack = house.one("select call_stack from marts.module where module_name = '/Net_0/A_0' and step is null")

@@ -26,6 +26,36 @@ def test_device_time_goes_to_the_outermost_operator_around_the_launch():
     assert house.rows(f"select {COLUMNS} from marts.operator") == [("aten::linear", 2, 70, 3, 22)]
 
 
+def test_an_activity_belongs_to_every_operator_around_its_launch():
+    # 0 aten::linear ├─────────────────────┤
+    # 1 note           ├───────────────┤
+    # 2 aten::mm          ├─────────┤
+    # launches               │3           │4
+    house = views(
+        op("aten::linear", 10, 40),
+        annotation("note", 11, 30),
+        op("aten::mm", 12, 20),
+        [launch("cudaLaunchKernel", at, 1, correlation=at) for at in (15, 45)],
+        kernel("a", 300, 10, correlation=15),
+        kernel("b", 320, 7, correlation=45),
+    )
+    columns = "event_index, activity_index, is_own, is_outermost"
+    assert house.rows(f"select {columns} from intermediate.int_operator_launch order by all") == [
+        (0, 5, False, True),
+        (0, 6, True, True),
+        (2, 5, True, False),
+    ]
+    sums = "event_index, self_activity_count, self_device_duration_ns, device_activity_count, device_duration_ns"
+    assert house.rows(f"select {sums} from intermediate.int_operator_call order by all") == [
+        (0, 1, 7, 2, 17),
+        (2, 1, 10, 1, 10),
+    ]
+    # Those inside others are listed only where operators are to be opened.
+    assert house.rows("select event_index, kernels from intermediate.int_operator_kernel") == [
+        (0, "a, Matmul, stream 7: 10 ns\nb, Matmul, stream 7: 7 ns"),
+    ]
+
+
 def test_device_time_without_an_operator_has_rows_named_in_parentheses():
     house = views(
         launch("cudaLaunchKernel", 10, 1, correlation=1),
