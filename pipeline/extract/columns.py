@@ -67,6 +67,7 @@ microseconds = scaled(1_000)
 milliseconds = scaled(1_000_000)
 kibibytes = scaled(1 << 10)
 mebibytes = scaled(1 << 20)
+megabytes = scaled(1_000_000)  # what CANN's analysis of collectives calls MB
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from pipeline.errors import InputError
 
 MAGIC = b"SQLite format 3\0"
 ROWS = 10_000
+Rows = Iterator[list[dict[str, Any]]]
 # What a file may cost while it is sorted or joined, in pages of its own size.
 _CACHE_KIBIBYTES = 65_536
 
@@ -28,8 +29,13 @@ class SqliteFile:
             for row in names
         }
 
-    def rows(self, query: str) -> Iterator[list[dict[str, Any]]]:
-        """Rows of a query, some thousands at a time. Raises InputError where the file is damaged."""
+    def rows(self, tables: str, query: str) -> Rows:
+        """Rows of a query, some thousands at a time; none where the database has not all the tables that it needs.
+
+        Raises InputError where the file is damaged.
+        """
+        if not set(tables.split()) <= set(self.tables):
+            return
         try:
             cursor = self._connection.execute(query)
             names = [column[0] for column in cursor.description]

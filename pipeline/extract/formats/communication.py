@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.extract.columns import microseconds, milliseconds, scaled, text, whole
+from pipeline.extract.columns import megabytes, microseconds, milliseconds, text, whole
 from pipeline.extract.jsonfile import read_pairs
 from pipeline.extract.report import Report
 from pipeline.schema import RAW_TABLES
@@ -28,8 +28,6 @@ _TIMES = {
     "synchronization_ns": (milliseconds, "Synchronization Time(ms)"),
     "idle_ns": (milliseconds, "Idle Time(ms)"),
 }
-# CANN counts a megabyte as 10^6 bytes here.
-megabytes = scaled(1_000_000)
 Row = dict[str, Any]
 
 
