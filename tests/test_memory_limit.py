@@ -7,7 +7,7 @@ import pytest
 import pipeline
 from fixtures.make_fixtures import demo_models, write_trace
 from pipeline.errors import UsageError
-from pipeline.load import memory, warehouse
+from pipeline.load import derivation, memory
 from tests import traces
 
 
@@ -34,13 +34,13 @@ def test_anything_else_is_refused(size):
 
 def test_results_that_do_not_fit_take_what_queries_may(tmp_path, monkeypatch):
     write_trace(demo_models()[0], tmp_path / "t.json", None, 2_000_000)
-    monkeypatch.setattr(warehouse, "LARGE_RUN_BYTES", 0)  # such a run is a large one
+    monkeypatch.setattr(derivation, "LARGE_RUN_BYTES", 0)  # such a run is a large one
     found = []
-    for limit in ("640MiB", "4MiB"):
-        monkeypatch.setattr(warehouse, "DERIVE_MEMORY", limit)
-        pipeline.ingest(tmp_path / "t.json", warehouse=tmp_path / limit)
-        question = "select * from marts.module order by all"
-        found.append(pipeline.query(question, warehouse=tmp_path / limit).to_pylist())
+    for mebibytes in (640, 4):
+        monkeypatch.setattr(derivation, "DERIVE_MEMORY", mebibytes << 20)
+        house = tmp_path / str(mebibytes)
+        pipeline.ingest(tmp_path / "t.json", warehouse=house)
+        found.append(pipeline.query("select * from marts.module order by all", warehouse=house).to_pylist())
     assert found[0] == found[1] != []
 
 

@@ -19,10 +19,24 @@ def memory_limit(given: str | None = None) -> str:
     Raises UsageError for a size that is none.
     """
     if given is None:
-        return f"{available_bytes() // 2 >> 20}MiB"
+        return _mebibytes(available_bytes() // 2)
     if not _SIZE.fullmatch(given.strip()):
         raise UsageError(f"{given!r} is no size; write it like 2GB or 512MiB")
     return given.strip()
+
+
+def rising_limits(lowest: int, given: str | None = None) -> list[str]:
+    """Sizes to try one after another: `lowest` bytes, then what is the limit else; or only the one given."""
+    if given is not None:
+        return [memory_limit(given)]
+    sizes, most = [lowest], available_bytes() // 2
+    if lowest < most:
+        sizes.append(most)
+    return [_mebibytes(size) for size in sizes]
+
+
+def _mebibytes(size: int) -> str:
+    return f"{size >> 20}MiB"
 
 
 def available_bytes() -> int:

@@ -17,38 +17,24 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 
 from pipeline.align import install_alignment
 from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
-from pipeline.catalog.header import View
 from pipeline.catalog.install import install, install_partitions, quoted
 from pipeline.errors import WarehouseError
+from pipeline.load.derivation import derive
 from pipeline.load.memory import memory_limit
 from pipeline.load.partitions import put_in_place, remove
-from pipeline.load.querypool import query_pool
+from pipeline.load.settings import CONNECTION_SETTINGS, database_settings
 from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
 
-# DuckDB's buffers while derived results are computed; what does not fit spills into the warehouse's tmp folder.
-DERIVE_MEMORY = "640MiB"
-# From raw partitions of more bytes, those of traces of some hundred megabytes, results are derived one after another,
-# as they are where the memory was limited: each may take all of it, and two at once would spill or fail.
-LARGE_RUN_BYTES = 16 << 20
-# Freed memory that DuckDB keeps before it gives it back to the system: little where an alignment or a workbook is to
-# follow; getting back what was given back takes a sixth of the time of deriving.
-QUERY_KEEPS, DERIVE_KEEPS = "1MiB", "64MiB"
-_KEEPS = ("allocator_flush_threshold", "allocator_bulk_deallocation_flush_threshold")
-# DuckDB answers an asof join by comparing every pair of rows where it estimates that one side is small. Its estimates
-# behind a materialised CTE are far too small.
-_SORTED_ASOF = "set asof_loop_join_threshold = 0"
+# Freed memory that DuckDB keeps while it answers queries: little, since an alignment or a workbook may follow.
+_KEEPS = "1MiB"
 # Above so many runs, making the views anew over a few takes less time than planning a query over the files of all.
 MANY_RUNS = 100
-# DuckDB's own bar goes to the standard output; the command line has one for reading.
-_NO_BAR = "set enable_progress_bar = false"
 
 
 class Warehouse:
@@ -58,8 +44,8 @@ class Warehouse:
     """
 
     def __init__(self, folder: Path, memory: str | None = None) -> None:
+        self._memory = memory
         self._query_memory = memory_limit(memory)
-        self._derive_memory = self._query_memory if memory else DERIVE_MEMORY
         self.folder = folder.resolve()
         self.database = self.folder / "warehouse.duckdb"
         self.catalog = Catalog(extensions=self.folder / "seeds")
@@ -154,49 +140,13 @@ class Warehouse:
         if all(self._derived_files(view.qualified, [run_id]) for view in self.catalog.materialized):
             return
         folder = self.new_folder()
-        pa.default_memory_pool().release_unused()  # what reading has left
-        config: dict[str, Any] = {
-            "python_enable_replacements": "false",
-            "memory_limit": self._derive_memory,
-            **dict.fromkeys(_KEEPS, DERIVE_KEEPS),
-            "preserve_insertion_order": "false",  # rows of a partition have no order; keeping one costs memory
-            "temp_directory": str(folder),
-        }
-        path = folder / "views.duckdb"
-        make = self._take_over_views(path)
-        partitions = self._partitions([run_id])
-        size = sum(file.stat().st_size for files in partitions.values() for file in files)
-        limited = self._derive_memory != DERIVE_MEMORY
-        at_once = 1 if limited or size > LARGE_RUN_BYTES else os.cpu_count() or 1
         try:
-            with (
-                contextlib.closing(duckdb.connect(str(path), config=config)) as connection,
-                query_pool(connection, at_once) as submit,
-            ):
-                compute = partial(self._compute, run_id, folder, Lock())
-                make(connection, self.catalog, partitions, compute=lambda view: submit(partial(compute, view)))
+            database = folder / "views.duckdb"
+            make = partial(self._take_over_views(database), catalog=self.catalog)
+            targets = {view.qualified: self._derived(view.qualified, run_id) for view in self.catalog.materialized}
+            derive(database, make, self._partitions([run_id]), targets, self._memory)
         finally:
             remove([folder])
-
-    def _compute(
-        self, run_id: str, folder: Path, enlarged: Lock, view: View, connection: duckdb.DuckDBPyConnection
-    ) -> list[Path]:
-        """Write the rows of one view, and put them in place. `enlarged` is held while the limit of memory is raised."""
-        part = folder / view.name / "part-0000.parquet"
-        part.parent.mkdir()
-        rows = f"select * exclude (run_id) from ({view.body})"
-        copy = f"copy ({rows}) to {quoted(str(part))} (format parquet, compression zstd, compression_level 1)"
-        connection.execute(f"{_SORTED_ASOF}; {_NO_BAR}")
-        try:
-            connection.execute(copy)
-        except duckdb.OutOfMemoryException:  # what a recursion joins cannot spill: tens of millions of functions
-            with enlarged:
-                connection.execute(f"set memory_limit = {quoted(self._query_memory)}")
-                connection.execute(copy)
-                with contextlib.suppress(duckdb.OutOfMemoryException):  # others have taken more meanwhile
-                    connection.execute(f"set memory_limit = {quoted(self._derive_memory)}")
-        put_in_place(part.parent, self._derived(view.qualified) / f"run_id={run_id}")
-        return self._derived_files(view.qualified, [run_id])
 
     # -- reading ---------------------------------------------------------------------------------------
 
@@ -207,12 +157,9 @@ class Warehouse:
         Where there are more than MANY_RUNS, and `run_ids` are given, the views are over these alone.
         """
         manifests = self.refresh()
-        config: dict[str, Any] = {
-            "python_enable_replacements": "false",
+        config = {
+            **database_settings(self._query_memory, _KEEPS, self.folder / "tmp" / f"{os.getpid()}-query"),
             "autoinstall_known_extensions": "false",
-            "memory_limit": self._query_memory,
-            **dict.fromkeys(_KEEPS, QUERY_KEEPS),
-            "temp_directory": str(self.folder / "tmp" / f"{os.getpid()}-query"),
         }
         # Attached to a database of its own in memory: one process may have it open more than once, before and
         # after it is replaced, while a database opened by its path is shared by all who open that path.
@@ -226,7 +173,7 @@ class Warehouse:
                 install(connection, self.catalog, self._partitions(run_ids), comments=False)
             connection.execute(f"set allowed_directories = [{quoted(str(self.folder))}]")
             connection.execute("set enable_external_access = false")
-            connection.execute(f"{_SORTED_ASOF}; {_NO_BAR}")
+            connection.execute(CONNECTION_SETTINGS)
             connection.execute("set lock_configuration = true")
             yield connection
         finally:
@@ -310,12 +257,12 @@ class Warehouse:
     def _raw(self, table: str, run_id: str) -> Path:
         return self.folder / "raw" / table / f"run_id={run_id}"
 
-    def _derived(self, view: str) -> Path:
-        return self.folder / "derived" / f"{view.split('.')[1]}@{self.catalog.fingerprints[view]}"
+    def _derived(self, view: str, run_id: str) -> Path:
+        folder = self.folder / "derived" / f"{view.split('.')[1]}@{self.catalog.fingerprints[view]}"
+        return folder / f"run_id={run_id}"
 
     def _derived_files(self, view: str, run_ids: Sequence[str]) -> list[Path]:
-        folder = self._derived(view)
-        return [path for run_id in run_ids if (path := folder / f"run_id={run_id}" / "part-0000.parquet").exists()]
+        return [path for run_id in run_ids if (path := self._derived(view, run_id) / "part-0000.parquet").exists()]
 
     def _partitions(self, run_ids: Sequence[str]) -> dict[str, list[Path]]:
         partitions = {

@@ -1,0 +1,107 @@
+"""Results that are kept per run: how they are computed, how many at once, and how much memory they get."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from threading import Lock
+
+import duckdb
+import pyarrow as pa
+
+from pipeline.catalog.header import View
+from pipeline.catalog.install import Partitions, quoted
+from pipeline.load.memory import rising_limits
+from pipeline.load.partitions import put_in_place
+from pipeline.load.querypool import query_pool
+from pipeline.load.settings import CONNECTION_SETTINGS, database_settings
+
+# DuckDB's buffers, where no limit is given; what does not fit spills.
+DERIVE_MEMORY = 640 << 20
+# From raw partitions of more bytes, those of traces of some hundred megabytes, results are derived one after another,
+# as they are where there is no more memory to be had: each may take all of it, and two at once would spill or fail.
+LARGE_RUN_BYTES = 16 << 20
+# Freed memory that DuckDB keeps: getting back what was given back takes a sixth of the time of deriving.
+_KEEPS = "64MiB"
+
+
+def derive(
+    database: Path,
+    make: Callable[..., None],
+    partitions: Partitions,
+    targets: Mapping[str, Path],
+    memory: str | None = None,
+) -> None:
+    """Compute the results that have no files among a run's partitions; put each into the folder that `targets` names.
+
+    `make` is called to complete the views of `database`; what spills, and results that are not complete, lie beside it.
+    `memory` limits DuckDB (`2GB`): without it, what does not fit may take more, up to half of the machine.
+    """
+    pa.default_memory_pool().release_unused()  # what reading has left
+    limits = rising_limits(DERIVE_MEMORY, memory)
+    settings = {
+        **database_settings(limits[0], _KEEPS, database.parent),
+        "preserve_insertion_order": "false",  # rows of a partition have no order; keeping one costs memory
+    }
+    size = sum(file.stat().st_size for files in partitions.values() for file in files)
+    at_once = 1 if len(limits) == 1 or size > LARGE_RUN_BYTES else os.cpu_count() or 1
+    with (
+        contextlib.closing(duckdb.connect(str(database), config=settings)) as connection,
+        query_pool(connection, at_once) as submit,
+    ):
+        write = partial(_write, database.parent, targets, RisingMemory(limits))
+        make(connection, partitions=partitions, compute=lambda view: submit(partial(write, view)))
+
+
+def _write(
+    folder: Path, targets: Mapping[str, Path], memory: RisingMemory, view: View, connection: duckdb.DuckDBPyConnection
+) -> list[Path]:
+    """Write the rows of one view, and put them in place."""
+    part = folder / view.name / "part-0000.parquet"
+    part.parent.mkdir()
+    rows = f"select * exclude (run_id) from ({view.body})"
+    connection.execute(CONNECTION_SETTINGS)
+    memory.execute(
+        connection, f"copy ({rows}) to {quoted(str(part))} (format parquet, compression zstd, compression_level 1)"
+    )
+    put_in_place(part.parent, targets[view.qualified])
+    return [targets[view.qualified] / part.name]
+
+
+class RisingMemory:
+    """The limit of memory of one database, raised while a statement runs that does not fit, for one at a time."""
+
+    def __init__(self, limits: Sequence[str]) -> None:
+        self._lowest, *self._higher = limits
+        self._raised = Lock()
+
+    def execute(self, connection: duckdb.DuckDBPyConnection, statement: str) -> None:
+        """Execute a statement under the lowest limit, else under the first higher one that it fits in."""
+        try:
+            connection.execute(statement)
+        except duckdb.OutOfMemoryException:  # what a recursion joins cannot spill: tens of millions of functions
+            if not self._higher:  # it would fail again
+                raise
+            with self._raised:
+                self._execute_raised(connection, statement)
+
+    def _execute_raised(self, connection: duckdb.DuckDBPyConnection, statement: str) -> None:
+        try:
+            for limit in self._higher:
+                try:
+                    _limit(connection, limit)
+                    connection.execute(statement)
+                    return
+                except duckdb.OutOfMemoryException:
+                    if limit == self._higher[-1]:
+                        raise
+        finally:
+            with contextlib.suppress(duckdb.OutOfMemoryException):  # others have taken more meanwhile, and keep it
+                _limit(connection, self._lowest)
+
+
+def _limit(connection: duckdb.DuckDBPyConnection, memory: str) -> None:
+    connection.execute(f"set memory_limit = {quoted(memory)}")
