@@ -26,12 +26,12 @@ def memory_limit(given: str | None = None) -> str:
 
 
 def rising_limits(lowest: int, given: str | None = None) -> list[str]:
-    """Sizes to try one after another: `lowest` bytes, then what is the limit else; or only the one given."""
+    """Sizes to try one after another: `lowest` bytes, doubled up to what is the limit else; or only the one given."""
     if given is not None:
         return [memory_limit(given)]
     sizes, most = [lowest], available_bytes() // 2
-    if lowest < most:
-        sizes.append(most)
+    while sizes[-1] < most:
+        sizes.append(min(2 * sizes[-1], most))
     return [_mebibytes(size) for size in sizes]
 
 
