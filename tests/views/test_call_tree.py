@@ -348,7 +348,8 @@ def in_sql(calls):
     )
     return house.pairs(
         "select event_index, tree.parent_index, tree.parent_operator_index, tree.operator_index,"
-        " tree.top_operator_index, self_duration_ns from intermediate.int_call_tree tree left join intermediate.int_host_call call"
+        " tree.top_operator_index, self_duration_ns"
+        " from intermediate.int_call_tree tree left join intermediate.int_host_call call"
         " using (run_id, event_index)"
     )
 
