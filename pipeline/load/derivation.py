@@ -26,6 +26,9 @@ DERIVE_MEMORY = 640 << 20
 LARGE_RUN_BYTES = 16 << 20
 # Freed memory that DuckDB keeps: getting back what was given back takes a sixth of the time of deriving.
 _KEEPS = "64MiB"
+# Numbers as their differences, and no dictionary begun for columns of which nearly every value is another: a tenth less
+# time, and half of the bytes.
+_FORMAT = "format parquet, parquet_version v2, dictionary_size_limit 4000, compression zstd, compression_level 1"
 
 
 def derive(
@@ -64,9 +67,7 @@ def _write(
     part.parent.mkdir()
     rows = f"select * exclude (run_id) from ({view.body})"
     connection.execute(CONNECTION_SETTINGS)
-    memory.execute(
-        connection, f"copy ({rows}) to {quoted(str(part))} (format parquet, compression zstd, compression_level 1)"
-    )
+    memory.execute(connection, f"copy ({rows}) to {quoted(str(part))} ({_FORMAT})")
     put_in_place(part.parent, targets[view.qualified])
     return [targets[view.qualified] / part.name]
 
