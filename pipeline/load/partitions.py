@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -56,16 +57,24 @@ class PartitionWriter:
             self._part_numbers[table] = number + 1
             path = self.folder / table / f"part-{number:04}.parquet"
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._writers[table] = pq.ParquetWriter(
-                path, data.schema, compression="zstd", use_dictionary=_repeating(data.schema)
-            )
+            self._writers[table] = pq.ParquetWriter(path, data.schema, compression="zstd", **_encodings(data.schema))
         self._writers[table].write_table(data)
         self._written[table] = self._written.get(table, 0) + data.nbytes
 
 
-def _repeating(schema: pa.Schema) -> list[str]:
-    """Columns whose values repeat: a dictionary of numbers or of args is tried, found too large and thrown away."""
-    return [field.name for field in schema if pa.types.is_string(field.type) and field.name != "args"]
+def _encodings(schema: pa.Schema) -> dict[str, Any]:
+    """How columns are stored: numbers as their differences, and a dictionary where values repeat.
+
+    One of args is tried, found too large and thrown away. The least and the greatest text of a row group are not looked
+    for: events of every category and name are mixed in the file, so that nothing could be left out by them.
+    """
+    numbers = [field.name for field in schema if not pa.types.is_string(field.type)]
+    repeating = [field.name for field in schema if pa.types.is_string(field.type) and field.name != "args"]
+    return {
+        "use_dictionary": repeating,
+        "column_encoding": dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
+        "write_statistics": numbers,
+    }
 
 
 def put_in_place(source: Path, target: Path) -> None:
