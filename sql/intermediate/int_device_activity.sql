@@ -47,7 +47,7 @@ extent as (
     group by run_id
 ),
 
-judged as (
+judged as not materialized (
     select
         activity.*,
         case
@@ -61,11 +61,20 @@ judged as (
     left join extent on activity.run_id = extent.run_id
 ),
 
+-- Few, and found without what else is known of an activity: a window sorts all that it is given.
+suspect as (
+    select run_id, event_index
+    from judged
+    where quarantine_reason is null
+    qualify end_ns > lead(start_ns) over (partition by run_id, device, stream order by start_ns, end_ns, event_index)
+),
+
 classified as (
     select
         judged.*,
         launch.* exclude (run_id, event_index),
         class.* exclude (run_id, kernel_name, measured_unit, operator_name),
+        suspect.event_index is not null as is_suspect,
         judged.is_collective
         or coalesce(judged.activity_kind = 'kernel' and json_exists(judged.args, '$."Collective name"'), false) as has_collective
     from judged
@@ -78,6 +87,8 @@ classified as (
             and macros.kernel_key(judged.kernel_type, judged.activity_name) = class.kernel_name
             and macros.measured_unit(judged.accelerator_core, judged.matrix_ns) = class.measured_unit
             and coalesce(launch.operator_name, '') = class.operator_name
+    left join suspect
+        on judged.run_id = suspect.run_id and judged.event_index = suspect.event_index
 )
 
 select
@@ -114,11 +125,6 @@ select
     process_group,
     step,
     quarantine_reason,
-    quarantine_reason is null and coalesce(
-        end_ns > lead(start_ns) over (
-            partition by run_id, device, stream, quarantine_reason is null order by start_ns, end_ns, event_index
-        ),
-        false
-    ) as is_suspect,
+    is_suspect,
     case when has_collective or kernel_class = 'Communication' then args end as args
 from classified

@@ -1,4 +1,4 @@
--- Operators by which kernels of different devices meet: one row per launch inside of one.
+-- Operators by which kernels of different devices meet: one row per launch of device activities inside of one.
 --
 -- It is the outermost operator of the framework's dispatcher (`namespace::name`, but for autograd's own) that is open at the launch:
 -- what is inside of it differs from device to device (`aten::cudnn_convolution` here, `Conv2D` there).
@@ -27,9 +27,10 @@ operator as (
 around as (
     select launch.run_id, launch.event_index as launch_index, operator.call_name as operator_name, operator.input_shapes
     from (
-        select *
-        from intermediate.int_host_call
-        where call_kind in ('runtime', 'launch') and correlation is not null
+        select call.*
+        from intermediate.int_host_call as call
+        inner join (select distinct run_id, launch_index from intermediate.int_device_activity) as launched
+            on call.run_id = launched.run_id and call.event_index = launched.launch_index
     ) as launch
     asof inner join operator
         on
