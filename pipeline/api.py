@@ -238,7 +238,7 @@ def _side(connection: duckdb.DuckDBPyConnection, house: Warehouse, run_id: str, 
         if step not in existing:
             steps = f"it has steps {', '.join(map(str, existing))}" if existing else "it has no steps"
             raise UsageError(f"run {run_id} has no step {step}; {steps}")
-    problems = tuple(problem_text(*problem) for problem in house.problems(run_id))
+    problems = tuple(problem_text(*problem) for problem in house.problems(run_id, connection))
     return Side(run, step, problems)
 
 

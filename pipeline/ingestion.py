@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 
 from pipeline.errors import InputError, UsageError
@@ -185,7 +186,8 @@ def _claim(house: Warehouse, label: str, report: Report, several: bool) -> str:
 
 
 def _ingested(house: Warehouse, job: _Job, strict: bool) -> Ingested:
-    problems = house.problems(job.run_id)
+    with contextlib.closing(duckdb.connect()) as connection:
+        problems = house.problems(job.run_id, connection)
     texts = tuple(problem_text(*problem) for problem in problems)
     if strict and any(kind not in _HARMLESS for kind, _, _ in problems):
         raise InputError(f"{job.source.path}: not intact, and --strict was given: {'; '.join(texts)}")

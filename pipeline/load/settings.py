@@ -9,7 +9,7 @@ from typing import Any
 _KEEPS = ("allocator_flush_threshold", "allocator_bulk_deallocation_flush_threshold")
 # DuckDB answers an asof join by comparing every pair of rows where it estimates that one side is small. Its estimates
 # behind a materialised CTE are far too small.
-_SORTED_ASOF = "set asof_loop_join_threshold = 0"
+_SORTED_ASOF = "set global asof_loop_join_threshold = 0"
 # DuckDB's own bar goes to the standard output; the command line has one for reading.
 _NO_BAR = "set enable_progress_bar = false"
 # For each connection, before it reads views.

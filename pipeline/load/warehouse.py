@@ -35,6 +35,7 @@ from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
 _KEEPS = "1MiB"
 # Above so many runs, making the views anew over a few takes less time than planning a query over the files of all.
 MANY_RUNS = 100
+_DETACH = "detach database if exists warehouse"
 
 
 class Warehouse:
@@ -106,15 +107,14 @@ class Warehouse:
             if (extracted / table).exists():
                 put_in_place(extracted / table, self._raw(table, run_id))
 
-    def problems(self, run_id: str) -> list[tuple[str, int, str]]:
-        """(kind, count, first detail) of a run whose results are derived."""
+    def problems(self, run_id: str, connection: duckdb.DuckDBPyConnection) -> list[tuple[str, int, str]]:
+        """(kind, count, first detail) of a run whose results are derived, by any connection that may read its files."""
         (path,) = self._derived_files("marts.problem", [run_id])
-        with contextlib.closing(duckdb.connect()) as connection:
-            return connection.execute(
-                "select kind, sum(problem_count)::bigint, coalesce(min_by(detail, event_index), any_value(detail), '')"
-                " from read_parquet($path) group by kind order by kind",
-                {"path": str(path)},
-            ).fetchall()
+        return connection.execute(
+            "select kind, sum(problem_count)::bigint, coalesce(min_by(detail, event_index), any_value(detail), '')"
+            " from read_parquet($path) group by kind order by kind",
+            {"path": str(path)},
+        ).fetchall()
 
     def commit(self, run_id: str, manifest: dict[str, Any]) -> None:
         """Make a placed and derived run visible: its manifest appears, by rename."""
@@ -156,7 +156,6 @@ class Warehouse:
 
         Where there are more than MANY_RUNS, and `run_ids` are given, the views are over these alone.
         """
-        manifests = self.refresh()
         config = {
             **database_settings(self._query_memory, _KEEPS, self.folder / "tmp" / f"{os.getpid()}-query"),
             "autoinstall_known_extensions": "false",
@@ -165,11 +164,13 @@ class Warehouse:
         # after it is replaced, while a database opened by its path is shared by all who open that path.
         connection = duckdb.connect(config=config)
         try:
+            manifests = self._bring_up(connection)
             if run_ids is None or len(manifests) <= MANY_RUNS:
                 install_alignment(connection)
-                connection.execute(f"attach {quoted(str(self.database))} as warehouse (read_only)")
+                connection.execute(_attach(self.database))
                 connection.execute("use warehouse")
             else:
+                connection.execute(_DETACH)
                 install(connection, self.catalog, self._partitions(run_ids), comments=False)
             connection.execute(f"set allowed_directories = [{quoted(str(self.folder))}]")
             connection.execute("set enable_external_access = false")
@@ -181,12 +182,18 @@ class Warehouse:
 
     def refresh(self) -> dict[str, dict[str, Any]]:
         """Bring derived results and the database up to the catalog and the runs that exist; return their manifests."""
+        with contextlib.closing(duckdb.connect()) as connection:
+            return self._bring_up(connection)
+
+    def _bring_up(self, connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, Any]]:
+        """As `refresh`; a database that is up to date already stays attached to the connection."""
         if not self.folder.is_dir():
             raise WarehouseError(f"{self.folder}: no warehouse here; ingest a run first or name another with -w")
         manifests = self.manifests()
         stamp = self._stamp(manifests)
-        if self._stamp_of(self.database) == stamp:
+        if self._stamp_of(self.database, connection) == stamp:
             return manifests
+        connection.execute(_DETACH)
         for run_id in manifests:
             self.derive(run_id)
         self._rebuild(list(manifests), stamp)
@@ -216,10 +223,13 @@ class Warehouse:
         """
         with contextlib.suppress(OSError):
             shutil.copyfile(self._previous(), path)
-        found = self._stamp_of(path)
+        if not path.exists():
+            return install
+        with contextlib.closing(duckdb.connect()) as connection:
+            found = self._stamp_of(path, connection)
         if found and found["fingerprint"] == self.catalog.fingerprint:
             return install_partitions
-        path.unlink(missing_ok=True)
+        path.unlink()
         return install
 
     def _previous(self) -> Path:
@@ -234,14 +244,13 @@ class Warehouse:
             "runs": json.dumps(sorted(run_ids)),
         }
 
-    def _stamp_of(self, database: Path) -> dict[str, str] | None:
-        if not database.exists():
-            return None
+    def _stamp_of(self, database: Path, connection: duckdb.DuckDBPyConnection) -> dict[str, str] | None:
+        """Attach a database to see what it was built from; None where there is none that can be read."""
         try:
-            with contextlib.closing(duckdb.connect(str(database), read_only=True)) as connection:
-                cursor = connection.execute("select * from marts.catalog_version")
-                names = [column[0] for column in cursor.description or []]
-                (row,) = cursor.fetchall()
+            connection.execute(_attach(database))
+            cursor = connection.execute("select * from warehouse.marts.catalog_version")
+            names = [column[0] for column in cursor.description or []]
+            (row,) = cursor.fetchall()
         except (duckdb.Error, ValueError):
             return None
         stamp = dict(zip(names, row, strict=True))
@@ -274,6 +283,10 @@ class Warehouse:
         return partitions | {
             view.qualified: self._derived_files(view.qualified, run_ids) for view in self.catalog.materialized
         }
+
+
+def _attach(database: Path) -> str:
+    return f"attach if not exists {quoted(str(database))} as warehouse (read_only)"
 
 
 def _version(text: str) -> tuple[int, ...]:
