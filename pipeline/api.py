@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, as_completed
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from pipeline.catalog.header import View
 from pipeline.errors import TracemillError, UsageError
 from pipeline.extract.source import FORMS, Source, find_sources
 from pipeline.ingestion import Ingested, ingest_sources, problem_text
+from pipeline.load.querypool import Job, query_pool
 from pipeline.load.warehouse import Warehouse
 from pipeline.matching import Matching
 from pipeline.result import SCOPE_KEYS, Comparison, ResultTable, Side
@@ -27,6 +30,7 @@ DEFAULT_WAREHOUSE = "tracemill-warehouse"
 # Levels of Ascend profilers that leave out what several views are made of.
 _SHALLOW = ("Level_none", "Level0")
 PathLike = str | os.PathLike[str]
+Writer = Callable[[Comparison, Path], Iterator[Path]]
 
 
 def warehouse_folder(folder: PathLike | None = None) -> Path:
@@ -114,12 +118,14 @@ def compare(
     ingested = dict(zip(sources, (run.run_id for run in done), strict=True))
     run_ids = [ingested.get(side) or _known_run(house, os.fspath(side)) for side in (base, comparison)]
     with house.connect(sorted(set(run_ids))) as connection:
-        (matching or Matching()).apply(connection)
         views = _alternative(connection, views, run_ids, modules)
         sides = [
             _side(connection, house, run, step) for run, step in zip(run_ids, (base_step, comparison_step), strict=True)
         ]
-        tables = {view.name: ResultTable(view, _rows(connection, view, sides)) for view in views}
+        with query_pool(connection, house.at_once(run_ids)) as submit:
+            begun = [submit(job) for job in _jobs(views, sides, matching or Matching())]
+            writers = {} if output is None else _writers(xlsx, html)  # queries leave the time for it
+            tables = _tables(views, begun)
     options = {"only": ", ".join(only), "skip": ", ".join(skip)} | _told(matching)
     result = Comparison(
         sides[0],
@@ -132,7 +138,7 @@ def compare(
     )
     if output is None:
         return result
-    return replace(result, files=tuple(_write(result, Path(output), xlsx, html)))
+    return replace(result, files=tuple(_write(result, Path(output), writers)))
 
 
 def _told(matching: Matching | None) -> dict[str, str]:
@@ -141,18 +147,29 @@ def _told(matching: Matching | None) -> dict[str, str]:
     return {name: str(value) for name, value in given.items() if value}
 
 
-def _write(result: Comparison, folder: Path, xlsx: bool, html: bool) -> Iterator[Path]:
-    folder.mkdir(parents=True, exist_ok=True)
-    stem = f"performance_comparison_result_{dt.datetime.now(dt.timezone.utc):%Y%m%d%H%M%S%f}"
-    # Imported where they are used: their libraries take a fifth of the start of every command and worker process.
+def _writers(xlsx: bool, html: bool) -> dict[str, Writer]:
+    """What writes each file, by its ending, with all made ready that does not depend on rows.
+
+    Imported where they are used: their libraries take a fifth of the start of every command and worker process.
+    """
+    writers: dict[str, Writer] = {}
     if xlsx:
         from pipeline.render.xlsx import write_xlsx  # noqa: PLC0415
 
-        yield from write_xlsx(result, folder / f"{stem}.xlsx")
+        writers[".xlsx"] = write_xlsx
     if html:
-        from pipeline.render.html import write_html  # noqa: PLC0415
+        from pipeline.render.html import prepare, write_html  # noqa: PLC0415
 
-        yield write_html(result, folder / f"{stem}.html")
+        prepare()
+        writers[".html"] = write_html
+    return writers
+
+
+def _write(result: Comparison, folder: Path, writers: Mapping[str, Writer]) -> Iterator[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = f"performance_comparison_result_{dt.datetime.now(dt.timezone.utc):%Y%m%d%H%M%S%f}"
+    for ending, write in writers.items():
+        yield from write(result, folder / f"{stem}{ending}")
 
 
 def _chosen(catalog: Catalog, only: Sequence[str], skip: Sequence[str], details: bool) -> list[View]:
@@ -240,6 +257,26 @@ def _side(connection: duckdb.DuckDBPyConnection, house: Warehouse, run_id: str, 
             raise UsageError(f"run {run_id} has no step {step}; {steps}")
     problems = tuple(problem_text(*problem) for problem in house.problems(run_id, connection))
     return Side(run, step, problems)
+
+
+def _jobs(views: Sequence[View], sides: Sequence[Side], matching: Matching) -> list[Job]:
+    """What is asked beside one another: tables with a row per call are one job, as each takes most of the memory."""
+    details = [view for view in views if view.detail]
+    groups = [details, *([view] for view in views if not view.detail)]
+    return [partial(_answer, group, sides, matching) for group in groups if group]
+
+
+def _answer(
+    views: Sequence[View], sides: Sequence[Side], matching: Matching, connection: duckdb.DuckDBPyConnection
+) -> dict[str, pa.Table]:
+    matching.apply(connection)
+    return {view.name: _rows(connection, view, sides) for view in views}
+
+
+def _tables(views: Sequence[View], begun: Iterable[Future[dict[str, pa.Table]]]) -> dict[str, ResultTable]:
+    """Tables in the order of the views; the first job that fails is raised at once."""
+    found = {name: rows for job in as_completed(begun) for name, rows in job.result().items()}
+    return {view.name: ResultTable(view, found[view.name]) for view in views}
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, view: View, sides: Sequence[Side]) -> pa.Table:

@@ -7,7 +7,9 @@ import shutil
 import pytest
 
 import pipeline
+from pipeline import api
 from pipeline.errors import InputError, UsageError
+from pipeline.load.warehouse import Warehouse
 from tests import traces
 from tests.asking import overall, pairs, rows
 
@@ -158,6 +160,27 @@ def test_a_run_compared_with_itself_has_no_difference(tmp_path, house):
         for row in table.rows.to_pylist():
             assert not any(value for name, value in row.items() if name.startswith("diff_")), (table.view.name, row)
             assert all(row[name] in (1.0, None) for name in row if name.startswith("ratio_"))
+
+
+@pytest.mark.parametrize("failure", [UsageError, KeyboardInterrupt])
+def test_what_ends_one_query_or_the_wait_for_them_ends_all(tmp_path, house, monkeypatch, failure):
+    source = traces.write(tmp_path / "t.json")
+
+    def rows_of(connection, view, sides):
+        if view.name == "step_comparison" and failure is UsageError:
+            raise failure
+        # Would take days.
+        connection.execute("select count(*) from range(1_000_000_000_000) where random() > 2")
+
+    def interrupted(xlsx, html):
+        raise failure
+
+    monkeypatch.setattr(api, "_rows", rows_of)
+    monkeypatch.setattr(Warehouse, "at_once", lambda house, run_ids: 8)
+    if failure is KeyboardInterrupt:
+        monkeypatch.setattr(api, "_writers", interrupted)
+    with pytest.raises(failure):
+        pipeline.compare(source, source, warehouse=house, output=tmp_path)
 
 
 def test_a_host_only_trace_compares_and_says_why_the_split_is_empty(tmp_path, house):

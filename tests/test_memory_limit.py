@@ -118,3 +118,12 @@ def test_the_limit_is_in_force(tmp_path):
     pipeline.ingest(traces.write(tmp_path / "t.json"), warehouse=tmp_path / "house", memory="300MB")
     rows = pipeline.query("select current_setting('memory_limit') as m", warehouse=tmp_path / "house", memory="300MB")
     assert rows.to_pylist() == [{"m": "286.1 MiB"}]
+
+
+def test_queries_have_all_of_a_limited_memory_one_after_another_and_so_have_those_of_large_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(warehouse.os, "cpu_count", lambda: 8)
+    pipeline.ingest(traces.write(tmp_path / "t.json"), warehouse=tmp_path / "house")
+    assert warehouse.Warehouse(tmp_path / "house").at_once(["t"]) == 8
+    assert warehouse.Warehouse(tmp_path / "house", "2GB").at_once(["t"]) == 1
+    monkeypatch.setattr(warehouse, "LARGE_RUN_BYTES", 0)
+    assert warehouse.Warehouse(tmp_path / "house").at_once(["t"]) == 1

@@ -29,3 +29,10 @@ def test_a_failure_ends_what_runs_and_what_waits(failure):
         raise failure
     assert isinstance(running.exception(), duckdb.InterruptException)
     assert waiting.cancelled()
+
+
+def test_jobs_look_names_up_where_the_connection_does():
+    with duckdb.connect() as connection:
+        connection.execute("attach ':memory:' as other; create table other.t as select 7 as x; use other")
+        with query_pool(connection, 1) as submit:
+            assert submit(lambda cursor: cursor.execute("select x from t").fetchall()).result() == [(7,)]

@@ -15,15 +15,17 @@ Job = Callable[[duckdb.DuckDBPyConnection], Any]
 
 @contextlib.contextmanager
 def query_pool(connection: duckdb.DuckDBPyConnection, size: int) -> Iterator[Callable[[Job], Future[Any]]]:
-    """A function that begins a job in a thread, on a connection of its own to the same database.
+    """A function that begins a job in a thread, on a connection of its own to the database that the given one uses.
 
     All jobs have ended behind the block; where it fails, an interrupt among it, they are interrupted.
     """
     threads = ThreadPoolExecutor(size)
     begun: dict[Future[Any], duckdb.DuckDBPyConnection] = {}
+    ((database,),) = connection.execute("select current_database()").fetchall()
 
     def submit(job: Job) -> Future[Any]:
         cursor = connection.cursor()
+        cursor.execute(f'use "{database}"')
         future = threads.submit(job, cursor)
         begun[future] = cursor
         return future

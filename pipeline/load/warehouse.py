@@ -14,7 +14,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -184,6 +184,15 @@ class Warehouse:
         """Bring derived results and the database up to the catalog and the runs that exist; return their manifests."""
         with contextlib.closing(duckdb.connect()) as connection:
             return self._bring_up(connection)
+
+    def at_once(self, run_ids: Iterable[str]) -> int:
+        """How many queries over runs to answer at once: one where the memory was limited, or a run is a large one."""
+        sizes = [
+            sum(file.stat().st_size for table in RAW_TABLES for file in self._raw(table, run_id).glob("part-*.parquet"))
+            for run_id in run_ids
+        ]
+        limited = self._derive_memory != DERIVE_MEMORY
+        return 1 if limited or max(sizes) > LARGE_RUN_BYTES else os.cpu_count() or 1
 
     def _bring_up(self, connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, Any]]:
         """As `refresh`; a database that is up to date already stays attached to the connection."""

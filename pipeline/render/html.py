@@ -42,38 +42,53 @@ _BANDS = {"base": "base", "comparison": "comparison", "diff": "diff", "ratio": "
 _PLACES = {"diff": 1, "base": 2, "comparison": 3}
 
 
-def write_html(result: Comparison, path: Path) -> Path:
-    """Write the page, with as many rows of each table as fit; where rows are left out, the page says so."""
+def write_html(result: Comparison, path: Path) -> Iterator[Path]:
+    """Write the page, with as many rows of each table as fit, and yield its path; it says where rows are left out."""
     for limit in ROW_LIMITS:
         page = _page(result, path, limit).encode("utf-8", "replace")
         if len(page) < MAX_BYTES:
             break
     path.write_bytes(page)
-    return path
+    yield path
+
+
+def prepare() -> None:
+    """Make ready what is the same for every page, as `write_html` does otherwise: it takes longer than the rows."""
+    _plotly()
+    for name in _environment().list_templates(extensions=["j2"]):
+        _environment().get_template(name)
 
 
 def _page(result: Comparison, path: Path, limit: int) -> str:
     sections = [_section(table, path, limit) for table in result.tables.values()]
     script = (_TEMPLATES / "page.js").read_text(encoding="utf-8")
     library = _plotly() if any(section.has_chart for section in sections) else None
-    environment = Environment(
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            result=result,
+            version=VERSION,
+            facts=list(_facts(result)),
+            notes=[clipped(note) for note in result.notes],
+            options={name: value for name, value in result.options.items() if value},
+            sections=sections,
+            style=(_TEMPLATES / "page.css").read_text(encoding="utf-8"),
+            script=script,
+            library=library,
+            script_hashes=[_csp_hash(script.encode()), *([library.csp_hash] if library else [])],
+        )
+    )
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-    )
-    return environment.get_template("page.html.j2").render(
-        result=result,
-        version=VERSION,
-        facts=list(_facts(result)),
-        notes=[clipped(note) for note in result.notes],
-        options={name: value for name, value in result.options.items() if value},
-        sections=sections,
-        style=(_TEMPLATES / "page.css").read_text(encoding="utf-8"),
-        script=script,
-        library=library,
-        script_hashes=[_csp_hash(script), *([library.csp_hash] if library else [])],
     )
 
 
@@ -88,13 +103,13 @@ class _Library:
 @cache
 def _plotly() -> _Library:
     # Read as a file, since importing plotly's own accessor takes longer than a comparison.
-    code = (resources.files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
-    packed = base64.b64encode(igzip.compress(code.encode(), mtime=0)).decode()
+    code = (resources.files("plotly") / "package_data" / "plotly.min.js").read_bytes()
+    packed = base64.b64encode(igzip.compress(code, mtime=0)).decode()
     return _Library(packed, _csp_hash(code))
 
 
-def _csp_hash(script: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+def _csp_hash(script: bytes) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(script).digest()).decode()
 
 
 def _facts(result: Comparison) -> Iterator[tuple[str, str, str]]:
