@@ -5,8 +5,21 @@
 >>> result.tables["kernel_comparison"].rows      # pyarrow.Table
 """
 
-from pipeline.api import compare, ingest, query, table, views
+from typing import TYPE_CHECKING, Any
+
 from pipeline.errors import TracemillError
 from pipeline.version import VERSION as __version__
 
+if TYPE_CHECKING:
+    from pipeline.api import compare, ingest, query, table, views
+
 __all__ = ["TracemillError", "__version__", "compare", "ingest", "query", "table", "views"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the api where it is first used: the help of a command needs neither DuckDB nor Arrow."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from pipeline import api  # noqa: PLC0415
+
+    return getattr(api, name)

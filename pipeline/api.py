@@ -10,7 +10,7 @@ from concurrent.futures import Future, as_completed
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
@@ -18,13 +18,16 @@ import pyarrow as pa
 from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
 from pipeline.catalog.header import View
 from pipeline.errors import TracemillError, UsageError
-from pipeline.extract.source import FORMS, Source, find_sources
+from pipeline.extract import FORMS
 from pipeline.ingestion import Ingested, ingest_sources, problem_text
 from pipeline.load.querypool import Job, query_pool
 from pipeline.load.warehouse import Warehouse
 from pipeline.matching import Matching
 from pipeline.result import SCOPE_KEYS, Comparison, ResultTable, Side
 from pipeline.workers import Progress, worker_count
+
+if TYPE_CHECKING:
+    from pipeline.extract.source import Source
 
 DEFAULT_WAREHOUSE = "tracemill-warehouse"
 # Levels of Ascend profilers that leave out what several views are made of.
@@ -59,6 +62,8 @@ def ingest(
     if more than one (which the caller's main module must allow), all that the machine bears with 0. `progress` receives
     (file, bytes read). Raises InputError for the first source that cannot be read; runs ingested before it stay.
     """
+    from pipeline.extract.source import find_sources  # noqa: PLC0415
+
     paths = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     found = [
         replace(source, flow_category=gpu_flow_cat)
@@ -216,6 +221,9 @@ def _source(house: Warehouse, given: PathLike, prefer: str) -> Source | None:
     path = Path(given)
     if not path.exists() or os.fspath(given) in _names(house):
         return None
+    # Imported where they are used: the readers of all formats take a tenth of the start of every other command.
+    from pipeline.extract.source import find_sources  # noqa: PLC0415
+
     found = find_sources(path, prefer)
     if len(found) > 1:
         raise UsageError(

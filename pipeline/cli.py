@@ -7,30 +7,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
 from typer.core import TyperCommand, TyperGroup
 
 import pipeline
-from pipeline import api
-from pipeline.catalog.catalog import CATALOG_VERSION
-from pipeline.catalog.dictionary import describe_view
 from pipeline.dropin import translated
 from pipeline.errors import TracemillError
-from pipeline.matching import read_name_map
-from pipeline.render.console import print_comparison, print_rows
-from pipeline.render.tabular import WRITERS
 from pipeline.render.units import printable
+
+# What a command needs is imported in it: all of it together takes four fifths of the time that `--help` would take.
+if TYPE_CHECKING:
+    from pipeline.api import Progress
 
 
 class Format(str, Enum):
@@ -140,8 +129,10 @@ def compare(
     debug: DebugOption = False,
 ) -> None:
     """Compare two runs: a summary on screen, a workbook and an HTML page in the output folder."""
+    from pipeline.matching import Matching, read_name_map  # noqa: PLC0415
+
     with _errors(debug), _progress() as progress:
-        result = api.compare(
+        result = pipeline.compare(
             base,
             comparison,
             output=output,
@@ -152,7 +143,7 @@ def compare(
             comparison_step=comparison_step,
             details=details,
             modules=modules,
-            matching=api.Matching(use_input_shape, read_name_map(op_name_map or "{}"), max_kernel_num),
+            matching=Matching(use_input_shape, read_name_map(op_name_map or "{}"), max_kernel_num),
             xlsx=xlsx,
             html=html,
             strict=strict,
@@ -162,6 +153,8 @@ def compare(
             workers=workers,
             progress=progress,
         )
+    from pipeline.render.console import print_comparison  # noqa: PLC0415
+
     print_comparison(result, sys.stdout, top)
     for path in result.files:
         typer.echo(f"wrote {path}")
@@ -183,7 +176,7 @@ def ingest(
 ) -> None:
     """Read traces into the warehouse, each as a run."""
     with _errors(debug), _progress() as progress:
-        done = api.ingest(
+        done = pipeline.ingest(
             runs,
             label=label,
             warehouse=warehouse,
@@ -205,9 +198,11 @@ def ingest(
 @app.command()
 def runs(warehouse: WarehouseOption = None, debug: DebugOption = False) -> None:
     """List the runs in the warehouse."""
+    from pipeline.render.console import print_rows  # noqa: PLC0415
+
     columns = ("run_id", "label", "rank", "status", "device_name", "step_count", "event_count", "source_path")
     with _errors(debug):
-        print_rows(api.table("run", warehouse=warehouse), columns, sys.stdout)
+        print_rows(pipeline.table("run", warehouse=warehouse), columns, sys.stdout)
 
 
 @app.command()
@@ -217,6 +212,8 @@ def steps(
     debug: DebugOption = False,
 ) -> None:
     """List the steps of a run, or of all runs."""
+    from pipeline.render.console import print_rows  # noqa: PLC0415
+
     columns = (
         "run_id",
         "step",
@@ -227,14 +224,14 @@ def steps(
         "device_duration_ns",
     )
     with _errors(debug):
-        print_rows(api.table("step", run=run, warehouse=warehouse), columns, sys.stdout)
+        print_rows(pipeline.table("step", run=run, warehouse=warehouse), columns, sys.stdout)
 
 
 @app.command()
 def views(debug: DebugOption = False) -> None:
     """List the views that can be queried."""
     with _errors(debug):
-        marts = api.views().marts
+        marts = pipeline.views().marts
         width = max(len(view.qualified) for view in marts)
         for view in marts:
             typer.echo(f"{view.qualified:<{width}}  {view.summary}")
@@ -243,8 +240,10 @@ def views(debug: DebugOption = False) -> None:
 @app.command()
 def describe(view: Annotated[str, typer.Argument(metavar="VIEW")], debug: DebugOption = False) -> None:
     """Show what a view holds: rules, grain and columns."""
+    from pipeline.catalog.dictionary import describe_view  # noqa: PLC0415
+
     with _errors(debug):
-        typer.echo(describe_view(api.views().mart(view)))
+        typer.echo(describe_view(pipeline.views().mart(view)))
 
 
 @app.command()
@@ -256,13 +255,17 @@ def sql(
     debug: DebugOption = False,
 ) -> None:
     """Query the warehouse, read-only."""
+    from pipeline.render.tabular import WRITERS  # noqa: PLC0415
+
     with _errors(debug):
-        WRITERS[output_format.value](api.query(query, warehouse=warehouse, memory=memory), sys.stdout)
+        WRITERS[output_format.value](pipeline.query(query, warehouse=warehouse, memory=memory), sys.stdout)
 
 
 def _version(wanted: bool) -> None:
     if wanted:
-        catalog = api.views()
+        from pipeline.catalog.catalog import CATALOG_VERSION, Catalog  # noqa: PLC0415
+
+        catalog = Catalog()
         typer.echo(f"tracemill {pipeline.__version__}, catalog {CATALOG_VERSION} ({catalog.fingerprint})")
         raise typer.Exit
 
@@ -297,20 +300,24 @@ def _errors(debug: bool) -> Iterator[None]:
 
 
 @contextmanager
-def _progress() -> Iterator[api.Progress | None]:
+def _progress() -> Iterator[Progress | None]:
     """A bar per file on a terminal, nothing in a pipe."""
+    from rich.console import Console  # noqa: PLC0415
+
     console = Console(stderr=True)
     if not console.is_terminal:
         yield None
         return
+    from rich import progress as rich_progress  # noqa: PLC0415
+
     bar: tuple[Any, ...] = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
+        rich_progress.TextColumn("{task.description}"),
+        rich_progress.BarColumn(),
+        rich_progress.DownloadColumn(),
+        rich_progress.TransferSpeedColumn(),
+        rich_progress.TimeRemainingColumn(),
     )
-    with Progress(*bar, console=console, transient=True) as progress:
+    with rich_progress.Progress(*bar, console=console, transient=True) as progress:
         tasks: dict[Path, Any] = {}
 
         def advance(path: Path, size: int) -> None:

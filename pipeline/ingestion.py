@@ -9,19 +9,21 @@ from collections.abc import Iterable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
 
 from pipeline.errors import InputError, UsageError
-from pipeline.extract.report import Report
-from pipeline.extract.source import Source, rank_of
 from pipeline.load.partitions import PartitionWriter, remove
 from pipeline.load.warehouse import Warehouse
 from pipeline.schema import PROBLEM_KINDS, RAW_TABLES
 from pipeline.version import VERSION
 from pipeline.workers import Progress, ahead, executor
+
+if TYPE_CHECKING:
+    from pipeline.extract.report import Report
+    from pipeline.extract.source import Source
 
 # Kinds that tell how the data looks, not that some of it was changed or set aside.
 _HARMLESS = frozenset({"flow_category", "overlap", "overlap_analysis"})
@@ -146,6 +148,10 @@ def ingest_sources(
 
 def _extract(source: Source, label: str, folder: Path, progress: Progress | None) -> Report:
     """Stream one source into Parquet below `folder`."""
+    # The readers are imported where a source is read, which most commands do not.
+    from pipeline.extract.report import Report  # noqa: PLC0415
+    from pipeline.extract.source import rank_of  # noqa: PLC0415
+
     report = Report()
     writer = PartitionWriter(folder)
     for table, batch in source.extract(report, progress):

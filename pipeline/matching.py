@@ -6,10 +6,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from pipeline.errors import UsageError
+
+if TYPE_CHECKING:
+    import duckdb
 
 # An operator with fewer kernels is not worth opening; the field's tools have the same bound.
 _MIN_KERNELS = 3

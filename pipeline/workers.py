@@ -11,11 +11,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pipeline.errors import TracemillError
-from pipeline.extract.source import Source
 from pipeline.load.memory import available_bytes
+
+if TYPE_CHECKING:
+    from pipeline.extract.source import Source
 
 Progress = Callable[[Path, int], None]
 Item = TypeVar("Item")

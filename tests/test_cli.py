@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+import pipeline
 from pipeline import cli
 from tests import traces
 
@@ -140,3 +143,16 @@ def test_names_in_a_trace_cannot_write_escape_sequences_to_a_terminal(run, tmp_p
     for done in (run("compare", base, new, "--no-xlsx", "--no-html"), run("sql", "select name from raw.event")):
         assert "\ufffd[2Jevil\ufffd" in done.stdout
         assert "\x1b" not in done.stdout
+
+
+def test_the_start_of_a_command_imports_no_more_than_its_help_needs():
+    heavy = "{'duckdb', 'pyarrow', 'jinja2', 'xlsxwriter', 'rich.table', 'pipeline.api'}"
+    code = f"import sys, pipeline.cli; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_what_the_package_offers_is_there_when_it_is_asked_for():
+    assert all(getattr(pipeline, name) for name in pipeline.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'other'"):
+        pipeline.other  # noqa: B018

@@ -12,6 +12,7 @@ from types import ModuleType
 import pyarrow as pa
 
 from pipeline.errors import InputError
+from pipeline.extract import FORMS
 from pipeline.extract.bytestream import ByteStream
 from pipeline.extract.formats import (
     api_statistic,
@@ -50,7 +51,6 @@ _PROFILE = re.compile(r"_ascend_(pt|ms)$", re.IGNORECASE)
 _ANALYSES = frozenset({"analysis.db", "cluster_analysis.db"})
 _SUFFIXES = re.compile(r"(\.pt)?(\.trace)?(\.json|\.db|\.csv)?(\.gz)?$|_ascend_(pt|ms)$", re.IGNORECASE)
 _RANK = re.compile(r"(?:^|[._-])rank[._-]?(\d+)(?=$|[._-])", re.IGNORECASE)
-FORMS = ("database", "text")
 
 
 @dataclass(frozen=True)
