@@ -11,7 +11,7 @@ import pytest
 import pipeline
 from fixtures.make_fixtures import demo_models, write_trace
 from pipeline.errors import UsageError
-from pipeline.load import derivation, memory
+from pipeline.load import derivation, memory, querypool, warehouse
 from pipeline.load.derivation import RisingMemory
 from tests import traces
 
@@ -49,7 +49,7 @@ def test_limits_rise_by_doubling_up_to_what_queries_may_take(monkeypatch, half, 
 
 def test_results_that_do_not_fit_take_more(tmp_path, monkeypatch):
     write_trace(demo_models()[0], tmp_path / "t.json", None, 2_000_000)
-    monkeypatch.setattr(derivation, "LARGE_RUN_BYTES", 0)  # such a run is a large one
+    monkeypatch.setattr(querypool, "LARGE_RUN_BYTES", 0)  # such a run is a large one
     found = []
     for mebibytes in (640, 4):
         monkeypatch.setattr(derivation, "DERIVE_MEMORY", mebibytes << 20)
@@ -121,9 +121,9 @@ def test_the_limit_is_in_force(tmp_path):
 
 
 def test_queries_have_all_of_a_limited_memory_one_after_another_and_so_have_those_of_large_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr(warehouse.os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(querypool.os, "cpu_count", lambda: 8)
     pipeline.ingest(traces.write(tmp_path / "t.json"), warehouse=tmp_path / "house")
     assert warehouse.Warehouse(tmp_path / "house").at_once(["t"]) == 8
     assert warehouse.Warehouse(tmp_path / "house", "2GB").at_once(["t"]) == 1
-    monkeypatch.setattr(warehouse, "LARGE_RUN_BYTES", 0)
+    monkeypatch.setattr(querypool, "LARGE_RUN_BYTES", 0)
     assert warehouse.Warehouse(tmp_path / "house").at_once(["t"]) == 1

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 
@@ -16,14 +16,11 @@ from pipeline.catalog.header import View
 from pipeline.catalog.install import Partitions, quoted
 from pipeline.load.memory import rising_limits
 from pipeline.load.partitions import put_in_place
-from pipeline.load.querypool import query_pool
+from pipeline.load.querypool import queries_at_once, query_pool
 from pipeline.load.settings import CONNECTION_SETTINGS, database_settings
 
 # DuckDB's buffers, where no limit is given; what does not fit spills.
 DERIVE_MEMORY = 640 << 20
-# From raw partitions of more bytes, those of traces of some hundred megabytes, results are derived one after another,
-# as they are where there is no more memory to be had: each may take all of it, and two at once would spill or fail.
-LARGE_RUN_BYTES = 16 << 20
 # Freed memory that DuckDB keeps: getting back what was given back takes a sixth of the time of deriving.
 _KEEPS = "64MiB"
 # Numbers as their differences, and no dictionary begun for columns of which nearly every value is another: a tenth less
@@ -49,8 +46,7 @@ def derive(
         **database_settings(limits[0], _KEEPS, database.parent),
         "preserve_insertion_order": "false",  # rows of a partition have no order; keeping one costs memory
     }
-    size = sum(file.stat().st_size for files in partitions.values() for file in files)
-    at_once = 1 if len(limits) == 1 or size > LARGE_RUN_BYTES else os.cpu_count() or 1
+    at_once = queries_at_once(chain.from_iterable(partitions.values()), len(limits) == 1)
     with (
         contextlib.closing(duckdb.connect(str(database), config=settings)) as connection,
         query_pool(connection, at_once) as submit,

@@ -28,6 +28,7 @@ from pipeline.errors import WarehouseError
 from pipeline.load.derivation import derive
 from pipeline.load.memory import memory_limit
 from pipeline.load.partitions import put_in_place, remove
+from pipeline.load.querypool import queries_at_once
 from pipeline.load.settings import CONNECTION_SETTINGS, database_settings
 from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
 
@@ -187,12 +188,8 @@ class Warehouse:
 
     def at_once(self, run_ids: Iterable[str]) -> int:
         """How many queries over runs to answer at once: one where the memory was limited, or a run is a large one."""
-        sizes = [
-            sum(file.stat().st_size for table in RAW_TABLES for file in self._raw(table, run_id).glob("part-*.parquet"))
-            for run_id in run_ids
-        ]
-        limited = self._derive_memory != DERIVE_MEMORY
-        return 1 if limited or max(sizes) > LARGE_RUN_BYTES else os.cpu_count() or 1
+        raw = (self.folder.glob(f"raw/*/run_id={run_id}/part-*.parquet") for run_id in run_ids)
+        return min(queries_at_once(partitions, self._memory is not None) for partitions in raw)
 
     def _bring_up(self, connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, Any]]:
         """As `refresh`; a database that is up to date already stays attached to the connection."""
