@@ -97,6 +97,39 @@ backward_start as (
     select distinct run_id, pid, tid, time_ns
     from staging.stg_forward_backward
     where is_backward
+),
+
+-- Inner joins, whose sizes DuckDB estimates well: behind outer joins it would keep all host calls in memory.
+operator as (
+    select
+        linked.run_id,
+        linked.event_index,
+        operator.call_name,
+        operator.input_shapes,
+        operator.call_name ilike '%backward%' or coalesce(operator.forward_thread > 0, false) as is_backward
+    from linked
+    inner join intermediate.int_host_call as operator
+        on linked.run_id = operator.run_id and linked.operator_index = operator.event_index
+),
+
+top_operator as (
+    select
+        linked.run_id,
+        linked.event_index,
+        operator.call_name,
+        operator.call_name ilike '%backward%'
+        or operator.call_name ilike '%torch::autograd::%'
+        or operator.call_name ilike 'autograd::engine::%'
+        or backward_start.time_ns is not null as is_backward
+    from linked
+    inner join intermediate.int_host_call as operator
+        on linked.run_id = operator.run_id and linked.top_operator_index = operator.event_index
+    left join backward_start
+        on
+            operator.run_id = backward_start.run_id
+            and operator.pid = backward_start.pid
+            and operator.tid = backward_start.tid
+            and operator.start_ns = backward_start.time_ns
 )
 
 select
@@ -114,29 +147,15 @@ select
         else '(no operator)'
     end as top_operator_name,
     operator.input_shapes,
-    coalesce(
-        operator.call_name ilike '%backward%'
-        or top_operator.call_name ilike '%backward%'
-        or top_operator.call_name ilike '%torch::autograd::%'
-        or top_operator.call_name ilike 'autograd::engine::%'
-        or operator.forward_thread > 0
-        or backward_start.time_ns is not null,
-        false
-    ) as is_backward,
+    coalesce(operator.is_backward, false) or coalesce(top_operator.is_backward, false) as is_backward,
     case
         when linked.launch_index is not null then coalesce(linked.launch_step, linked.recorded_step)
         else coalesce(linked.recorded_step, covered.step)
     end as step
 from linked
-left join intermediate.int_host_call as operator
-    on linked.run_id = operator.run_id and linked.operator_index = operator.event_index
-left join intermediate.int_host_call as top_operator
-    on linked.run_id = top_operator.run_id and linked.top_operator_index = top_operator.event_index
+left join operator
+    on linked.run_id = operator.run_id and linked.event_index = operator.event_index
+left join top_operator
+    on linked.run_id = top_operator.run_id and linked.event_index = top_operator.event_index
 left join covered
     on linked.run_id = covered.run_id and linked.event_index = covered.event_index
-left join backward_start
-    on
-        top_operator.run_id = backward_start.run_id
-        and top_operator.pid = backward_start.pid
-        and top_operator.tid = backward_start.tid
-        and top_operator.start_ns = backward_start.time_ns

@@ -3,6 +3,7 @@
 -- @title Backward operators of modules
 -- @grain run_id, event_index
 -- @order run_id, event_index
+-- @materialized
 -- @column run_id id Run
 -- @column event_index id Place of the backward operator in the file
 -- @column module_index id Module call that the forward operator was in
@@ -14,9 +15,10 @@
 with recursive
 linked as materialized (
     select
+        run.run_number,
         operator.run_id,
         operator.event_index,
-        operator.parent_index,
+        operator.parent_operator_index,
         operator.pid,
         operator.tid,
         operator.start_ns,
@@ -31,23 +33,33 @@ linked as materialized (
             and link.forward_start_ns >= forward.start_ns
     inner join intermediate.int_host_call as operator
         on link.run_id = operator.run_id and link.event_index = operator.event_index
+    inner join intermediate.int_run_number as run on operator.run_id = run.run_id
     where forward.module_index is not null
 ),
 
+-- What climbs to the operators around is numbers, and as little as can be: the joins of a recursion cannot spill.
+nested as materialized (
+    select run.run_number, operator.event_index, operator.parent_operator_index
+    from intermediate.int_host_call as operator
+    inner join intermediate.int_run_number as run on operator.run_id = run.run_id
+    where operator.parent_operator_index is not null and operator.call_kind = 'operator'
+),
+
 enclosed as (
-    select run_id, event_index, parent_index as cursor_index, null::bigint as outer_module_index
+    select run_number, event_index, parent_operator_index as cursor_index, null::bigint as outer_module_index
     from linked
     union all
     select
-        enclosed.run_id,
+        enclosed.run_number,
         enclosed.event_index,
-        case when around.module_index is null then call.parent_index end as cursor_index,
+        case when around.module_index is null then nested.parent_operator_index end as cursor_index,
         around.module_index as outer_module_index
     from enclosed
-    inner join intermediate.int_host_call as call
-        on enclosed.run_id = call.run_id and enclosed.cursor_index = call.event_index
+    left join nested
+        on enclosed.run_number = nested.run_number and enclosed.cursor_index = nested.event_index
     left join linked as around
-        on enclosed.run_id = around.run_id and enclosed.cursor_index = around.event_index
+        on enclosed.run_number = around.run_number and enclosed.cursor_index = around.event_index
+    where enclosed.cursor_index is not null
 )
 
 select
@@ -61,5 +73,5 @@ select
     linked.end_ns
 from enclosed
 inner join linked
-    on enclosed.run_id = linked.run_id and enclosed.event_index = linked.event_index
+    on enclosed.run_number = linked.run_number and enclosed.event_index = linked.event_index
 where enclosed.cursor_index is null
