@@ -23,7 +23,7 @@
 -- @column is_backward flag Was it launched by the backward pass?
 -- @column step id Step that it belongs to
 with
-launch as (
+correlated as (
     select run_id, correlation, min(event_index) as launch_index
     from intermediate.int_host_call
     where call_kind in ('runtime', 'launch') and correlation is not null
@@ -38,19 +38,19 @@ launched as (
         activity.device,
         activity.external_id,
         activity.recorded_step,
-        call.event_index as launch_index,
-        call.call_name as launch_name,
-        call.start_ns as launch_start_ns,
-        call.operator_index as launch_operator_index,
-        call.top_operator_index as launch_top_operator_index,
-        call.step as launch_step
+        launch.event_index as launch_index,
+        launch.call_name as launch_name,
+        launch.start_ns as launch_start_ns,
+        launch.operator_index,
+        launch.top_operator_index,
+        launch.step as launch_step
     from intermediate.int_activity as activity
-    left join launch
-        on activity.run_id = launch.run_id and activity.correlation = launch.correlation
+    left join correlated
+        on activity.run_id = correlated.run_id and activity.correlation = correlated.correlation
     left join intermediate.int_flow_launch as flow
         on activity.run_id = flow.run_id and activity.event_index = flow.event_index
-    left join intermediate.int_host_call as call
-        on activity.run_id = call.run_id and coalesce(launch.launch_index, flow.call_index) = call.event_index
+    left join intermediate.int_host_call as launch
+        on activity.run_id = launch.run_id and coalesce(correlated.launch_index, flow.call_index) = launch.event_index
 ),
 
 named_operator as (
@@ -61,15 +61,16 @@ named_operator as (
     from intermediate.int_host_call
     where
         call_kind = 'operator'
-        and (run_id, external_id) in (select (run_id, external_id) from launched where launch_operator_index is null)
+        and (run_id, external_id) in (select (run_id, external_id) from launched where operator_index is null)
     group by run_id, external_id
 ),
 
 linked as (
     select
-        launched.*,
-        coalesce(launched.launch_operator_index, named_operator.call.operator_index) as operator_index,
-        coalesce(launched.launch_top_operator_index, named_operator.call.top_operator_index) as top_operator_index
+        launched.* replace (
+            coalesce(launched.operator_index, named_operator.call.operator_index) as operator_index,
+            coalesce(launched.top_operator_index, named_operator.call.top_operator_index) as top_operator_index
+        )
     from launched
     left join named_operator
         on launched.run_id = named_operator.run_id and launched.external_id = named_operator.external_id
@@ -82,15 +83,15 @@ device_marker as (
     group by run_id, device, step
 ),
 
-covered as (
-    select launched.run_id, launched.event_index, device_marker.step
-    from launched
+marked as (
+    select activity.run_id, activity.event_index, device_marker.step
+    from (select * from launched where launch_index is null and recorded_step is null) as activity
     asof inner join device_marker
         on
-            launched.run_id = device_marker.run_id
-            and launched.device is not distinct from device_marker.device
-            and launched.start_ns >= device_marker.start_ns
-    where launched.launch_index is null and launched.start_ns < device_marker.end_ns
+            activity.run_id = device_marker.run_id
+            and activity.device is not distinct from device_marker.device
+            and activity.start_ns >= device_marker.start_ns
+    where activity.start_ns < device_marker.end_ns
 ),
 
 backward_start as (
@@ -117,10 +118,7 @@ top_operator as (
         linked.run_id,
         linked.event_index,
         operator.call_name,
-        operator.call_name ilike '%backward%'
-        or operator.call_name ilike '%torch::autograd::%'
-        or operator.call_name ilike 'autograd::engine::%'
-        or backward_start.time_ns is not null as is_backward
+        macros.is_backward_name(operator.call_name) or backward_start.time_ns is not null as is_backward
     from linked
     inner join intermediate.int_host_call as operator
         on linked.run_id = operator.run_id and linked.top_operator_index = operator.event_index
@@ -148,14 +146,11 @@ select
     end as top_operator_name,
     operator.input_shapes,
     coalesce(operator.is_backward, false) or coalesce(top_operator.is_backward, false) as is_backward,
-    case
-        when linked.launch_index is not null then coalesce(linked.launch_step, linked.recorded_step)
-        else coalesce(linked.recorded_step, covered.step)
-    end as step
+    coalesce(linked.launch_step, linked.recorded_step, marked.step) as step
 from linked
 left join operator
     on linked.run_id = operator.run_id and linked.event_index = operator.event_index
 left join top_operator
     on linked.run_id = top_operator.run_id and linked.event_index = top_operator.event_index
-left join covered
-    on linked.run_id = covered.run_id and linked.event_index = covered.event_index
+left join marked
+    on linked.run_id = marked.run_id and linked.event_index = marked.event_index

@@ -61,7 +61,7 @@ judged as not materialized (
     left join extent on activity.run_id = extent.run_id
 ),
 
--- Few, and found without what else is known of an activity: a window sorts all that it is given.
+-- Found apart, since what is sorted for it had better be narrow.
 suspect as (
     select run_id, event_index
     from judged
@@ -80,6 +80,8 @@ classified as (
     from judged
     left join intermediate.int_activity_launch as launch
         on judged.run_id = launch.run_id and judged.event_index = launch.event_index
+    left join suspect
+        on judged.run_id = suspect.run_id and judged.event_index = suspect.event_index
     left join intermediate.int_kernel_class as class
         on
             judged.run_id = class.run_id
@@ -87,8 +89,6 @@ classified as (
             and macros.kernel_key(judged.kernel_type, judged.activity_name) = class.kernel_name
             and macros.measured_unit(judged.accelerator_core, judged.matrix_ns) = class.measured_unit
             and coalesce(launch.operator_name, '') = class.operator_name
-    left join suspect
-        on judged.run_id = suspect.run_id and judged.event_index = suspect.event_index
 )
 
 select

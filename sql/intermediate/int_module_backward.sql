@@ -37,13 +37,7 @@ linked as materialized (
     where forward.module_index is not null
 ),
 
--- What climbs to the operators around is numbers, and as little as can be: the joins of a recursion cannot spill.
-nested as materialized (
-    select run.run_number, operator.event_index, operator.parent_operator_index
-    from intermediate.int_host_call as operator
-    inner join intermediate.int_run_number as run on operator.run_id = run.run_id
-    where operator.parent_operator_index is not null and operator.call_kind = 'operator'
-),
+nested as materialized (select * exclude (run_id) from intermediate.int_nested_operator),
 
 enclosed as (
     select run_number, event_index, parent_operator_index as cursor_index, null::bigint as outer_module_index

@@ -32,10 +32,7 @@ operator as materialized (
         call.parent_operator_index,
         segment.module_index,
         coalesce(segment.is_backward, false) as is_module_backward,
-        call.call_name ilike '%backward%'
-        or call.call_name ilike 'autograd::engine::%'
-        or call.call_name ilike '%torch::autograd::%'
-        or coalesce(call.forward_thread > 0, false) as is_backward,
+        macros.is_backward_name(call.call_name) or coalesce(call.forward_thread > 0, false) as is_backward,
         call.step,
         call.pid,
         call.tid,

@@ -10,13 +10,7 @@
 -- @column is_own flag Did the operator launch it itself, not one inside of it?
 -- @column is_outermost flag Is no operator around the operator?
 with recursive
--- What climbs to the operators around is numbers, and as little as can be: the joins of a recursion cannot spill.
-nested as materialized (
-    select run.run_number, operator.event_index, operator.parent_operator_index
-    from intermediate.int_host_call as operator
-    inner join intermediate.int_run_number as run on operator.run_id = run.run_id
-    where operator.call_kind = 'operator' and operator.parent_operator_index is not null
-),
+nested as materialized (select * exclude (run_id) from intermediate.int_nested_operator),
 
 launched as (
     select run.run_number, launch.operator_index as event_index, launch.event_index as activity_index, true as is_own

@@ -1,4 +1,4 @@
-"""The macros that views share: ratio, bandwidth, event_kind, is_step_marker, own_name, kernel_key."""
+"""The macros that views share: ratio, bandwidth, event_kind, is_step_marker, is_backward_name, own_name, kernel_key."""
 
 from __future__ import annotations
 
@@ -84,6 +84,21 @@ def test_what_an_event_is_follows_from_its_category(house, category, kind):
 )
 def test_a_step_marker_is_told_by_its_whole_name(house, name, expected):
     assert house.connection.execute("select macros.is_step_marker(?::varchar)", [name]).fetchone() == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("MmBackward0", True),
+        ("aten::convolution_backward", True),
+        ("autograd::engine::evaluate_function: X", True),
+        ("torch::autograd::AccumulateGrad", True),
+        ("aten::mm", False),
+        ("", False),
+    ],
+)
+def test_an_operator_of_the_backward_pass_is_told_by_its_name(house, name, expected):
+    assert house.connection.execute("select macros.is_backward_name(?::varchar)", [name]).fetchone() == (expected,)
 
 
 @pytest.mark.parametrize(

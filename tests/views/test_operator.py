@@ -39,6 +39,8 @@ def test_an_activity_belongs_to_every_operator_around_its_launch():
         kernel("a", 300, 10, correlation=15),
         kernel("b", 320, 7, correlation=45),
     )
+    nested = "select event_index, parent_operator_index from intermediate.int_nested_operator"
+    assert house.rows(nested) == [(2, 0)]
     columns = "event_index, activity_index, is_own, is_outermost"
     assert house.rows(f"select {columns} from intermediate.int_operator_launch order by all") == [
         (0, 5, False, True),
