@@ -6,11 +6,9 @@ import datetime as dt
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, as_completed
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow as pa
@@ -20,10 +18,11 @@ from pipeline.catalog.header import View
 from pipeline.errors import TracemillError, UsageError
 from pipeline.extract import FORMS
 from pipeline.ingestion import Ingested, ingest_sources, problem_text
-from pipeline.load.querypool import Job, query_pool
+from pipeline.load.querypool import query_pool
 from pipeline.load.warehouse import Warehouse
 from pipeline.matching import Matching
-from pipeline.result import SCOPE_KEYS, Comparison, ResultTable, Side
+from pipeline.result import Comparison, ResultTable, Side
+from pipeline.tables import begin_tables, fetch, finish_tables
 from pipeline.workers import Progress, worker_count
 
 if TYPE_CHECKING:
@@ -128,14 +127,14 @@ def compare(
             _side(connection, house, run, step) for run, step in zip(run_ids, (base_step, comparison_step), strict=True)
         ]
         with query_pool(connection, house.at_once(run_ids)) as submit:
-            begun = [submit(job) for job in _jobs(views, sides, matching or Matching())]
+            begun = begin_tables(submit, views, sides, matching or Matching())
             writers = {} if output is None else _writers(xlsx, html)  # queries leave the time for it
-            tables = _tables(views, begun)
+            found = finish_tables(views, begun)
     options = {"only": ", ".join(only), "skip": ", ".join(skip)} | _told(matching)
     result = Comparison(
         sides[0],
         sides[1],
-        tables,
+        found,
         CATALOG_VERSION,
         house.catalog.fingerprint,
         options,
@@ -252,7 +251,7 @@ def _known_run(house: Warehouse, name: str) -> str:
 
 
 def _side(connection: duckdb.DuckDBPyConnection, house: Warehouse, run_id: str, step: int | None) -> Side:
-    (run,) = _fetch(connection, "select * from marts.run where run_id = $run", {"run": run_id}).to_pylist()
+    (run,) = fetch(connection, "select * from marts.run where run_id = $run", {"run": run_id}).to_pylist()
     if step is not None:
         existing = [
             row[0]
@@ -265,48 +264,6 @@ def _side(connection: duckdb.DuckDBPyConnection, house: Warehouse, run_id: str, 
             raise UsageError(f"run {run_id} has no step {step}; {steps}")
     problems = tuple(problem_text(*problem) for problem in house.problems(run_id, connection))
     return Side(run, step, problems)
-
-
-def _jobs(views: Sequence[View], sides: Sequence[Side], matching: Matching) -> list[Job]:
-    """What is asked beside one another: tables with a row per call are one job, as each takes most of the memory."""
-    details = [view for view in views if view.detail]
-    groups = [details, *([view] for view in views if not view.detail)]
-    return [partial(_answer, group, sides, matching) for group in groups if group]
-
-
-def _answer(
-    views: Sequence[View], sides: Sequence[Side], matching: Matching, connection: duckdb.DuckDBPyConnection
-) -> dict[str, pa.Table]:
-    matching.apply(connection)
-    return {view.name: _rows(connection, view, sides) for view in views}
-
-
-def _tables(views: Sequence[View], begun: Iterable[Future[dict[str, pa.Table]]]) -> dict[str, ResultTable]:
-    """Tables in the order of the views; the first job that fails is raised at once."""
-    found = {name: rows for job in as_completed(begun) for name, rows in job.result().items()}
-    return {view.name: ResultTable(view, found[view.name]) for view in views}
-
-
-def _rows(connection: duckdb.DuckDBPyConnection, view: View, sides: Sequence[Side]) -> pa.Table:
-    base, comparison = sides
-    values: dict[str, Any] = {
-        "base_run_id": base.run["run_id"],
-        "base_step": base.step,
-        "comparison_run_id": comparison.run["run_id"],
-        "comparison_step": comparison.step,
-    }
-    keys = [column.name for column in view.columns if column.name in SCOPE_KEYS]
-    # By `=`, which prunes partitions and reaches through joins; a step may be NULL.
-    where = " and ".join(
-        f"{key} = ${key}" if key.endswith("run_id") else f"macros.scope({key}) = macros.scope(${key}::bigint)"
-        for key in keys
-    )
-    query = f"select * from {view.qualified} where {where} order by {view.order}"
-    return _fetch(connection, query, {key: values[key] for key in keys})
-
-
-def _fetch(connection: duckdb.DuckDBPyConnection, query: str, parameters: dict[str, Any]) -> pa.Table:
-    return connection.sql(query, params=parameters).to_arrow_table()
 
 
 def _notes(sides: Sequence[Side]) -> Iterator[str]:
@@ -360,7 +317,7 @@ def table(view: str, *, run: str | None = None, warehouse: PathLike | None = Non
     where = "where run_id = $run" if run else ""
     with house.connect() as connection:
         return ResultTable(
-            found, _fetch(connection, f"select * from {found.qualified} {where} order by {found.order}", parameters)
+            found, fetch(connection, f"select * from {found.qualified} {where} order by {found.order}", parameters)
         )
 
 

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 import pipeline
-from pipeline import api
+from pipeline import api, tables
 from pipeline.errors import InputError, UsageError
 from pipeline.load.warehouse import Warehouse
 from tests import traces
@@ -175,7 +175,7 @@ def test_what_ends_one_query_or_the_wait_for_them_ends_all(tmp_path, house, monk
     def interrupted(xlsx, html):
         raise failure
 
-    monkeypatch.setattr(api, "_rows", rows_of)
+    monkeypatch.setattr(tables, "_rows", rows_of)
     monkeypatch.setattr(Warehouse, "at_once", lambda house, run_ids: 8)
     if failure is KeyboardInterrupt:
         monkeypatch.setattr(api, "_writers", interrupted)

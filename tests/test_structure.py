@@ -23,7 +23,9 @@ MAY_IMPORT = {
     "render": FOUNDATION | {"render", "catalog", "result"},
     "workers": FOUNDATION | {"extract", "load"},
     "ingestion": FOUNDATION | {"extract", "load", "workers"},
-    "api": FOUNDATION | {"ingestion", "workers", "extract", "load", "catalog", "render", "result", "matching"},
+    "tables": {"load", "catalog", "result", "matching"},
+    "api": FOUNDATION
+    | {"ingestion", "workers", "tables", "extract", "load", "catalog", "render", "result", "matching"},
     "cli": FOUNDATION | {"api", "catalog", "render", "matching", "dropin", "__init__"},
     "__init__": {"api", "errors", "version"},
 }

@@ -1,0 +1,63 @@
+"""The tables of a comparison: which rows of a view they are, asked for beside one another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, as_completed
+from functools import partial
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from pipeline.catalog.header import View
+from pipeline.load.querypool import Job
+from pipeline.matching import Matching
+from pipeline.result import SCOPE_KEYS, ResultTable, Side
+
+Answer = dict[str, pa.Table]
+
+
+def begin_tables(
+    submit: Callable[[Job], Future[Answer]], views: Sequence[View], sides: Sequence[Side], matching: Matching
+) -> list[Future[Answer]]:
+    """Begin the queries of views. Those with a row per call are one job, as each takes most of the memory."""
+    details = [view for view in views if view.detail]
+    groups = [details, *([view] for view in views if not view.detail)]
+    return [submit(partial(_answer, group, sides, matching)) for group in groups if group]
+
+
+def _answer(
+    views: Sequence[View], sides: Sequence[Side], matching: Matching, connection: duckdb.DuckDBPyConnection
+) -> Answer:
+    matching.apply(connection)
+    return {view.name: _rows(connection, view, sides) for view in views}
+
+
+def finish_tables(views: Sequence[View], begun: Iterable[Future[Answer]]) -> dict[str, ResultTable]:
+    """Tables in the order of the views; the first job that fails is raised at once."""
+    found = {name: rows for job in as_completed(begun) for name, rows in job.result().items()}
+    return {view.name: ResultTable(view, found[view.name]) for view in views}
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, view: View, sides: Sequence[Side]) -> pa.Table:
+    base, comparison = sides
+    values: dict[str, Any] = {
+        "base_run_id": base.run["run_id"],
+        "base_step": base.step,
+        "comparison_run_id": comparison.run["run_id"],
+        "comparison_step": comparison.step,
+    }
+    keys = [column.name for column in view.columns if column.name in SCOPE_KEYS]
+    # By `=`, which prunes partitions and reaches through joins; a step may be NULL.
+    where = " and ".join(
+        f"{key} = ${key}" if key.endswith("run_id") else f"macros.scope({key}) = macros.scope(${key}::bigint)"
+        for key in keys
+    )
+    query = f"select * from {view.qualified} where {where} order by {view.order}"
+    return fetch(connection, query, {key: values[key] for key in keys})
+
+
+def fetch(connection: duckdb.DuckDBPyConnection, query: str, parameters: dict[str, Any]) -> pa.Table:
+    """The rows of a query."""
+    return connection.sql(query, params=parameters).to_arrow_table()
