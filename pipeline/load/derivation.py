@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -52,7 +54,14 @@ def derive(
         query_pool(connection, at_once) as submit,
     ):
         write = partial(_write, database.parent, targets, RisingMemory(limits))
-        make(connection, partitions=partitions, compute=lambda view: submit(partial(write, view)))
+
+        def compute(view: View) -> Future[Any]:
+            begun = submit(partial(write, view))
+            if at_once == 1:  # nor are views made meanwhile: what a query has taken all of is not there for them
+                wait([begun])
+            return begun
+
+        make(connection, partitions=partitions, compute=compute)
 
 
 def _write(
