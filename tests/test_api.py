@@ -162,6 +162,33 @@ def test_a_run_compared_with_itself_has_no_difference(tmp_path, house):
             assert all(row[name] in (1.0, None) for name in row if name.startswith("ratio_"))
 
 
+def test_what_neither_run_has_is_not_looked_for(tmp_path, house, monkeypatch):
+    asked = {}
+    plain, allocating = tmp_path / "plain.json", tmp_path / "allocating.json"
+    traces.write(plain)
+    traces.write(allocating, [*traces.SMALL, traces.allocation(1010, 64)])
+    pipeline.ingest([plain, allocating], warehouse=house)
+
+    def fetch(connection, query, parameters):
+        asked[query.split()[3]] = query
+        return connection.sql(query, params=parameters).to_arrow_table()
+
+    monkeypatch.setattr(tables, "fetch", fetch)
+    without = pipeline.compare("plain", "plain", warehouse=house).tables["memory_detail_comparison"]
+    assert "where false" in asked["marts.memory_detail_comparison"]
+    assert "where false" not in asked["marts.operator_detail_comparison"]
+    either = pipeline.compare("plain", "allocating", warehouse=house).tables["memory_detail_comparison"]
+    assert "where false" not in asked["marts.memory_detail_comparison"]
+    assert [row["comparison_allocated_bytes"] for row in either.rows.to_pylist()] == [64]
+    assert without.rows.num_rows == 0
+    assert without.rows.schema == either.rows.schema
+    # What is left out is what the view says where it is asked.
+    for view in pipeline.views().comparisons:
+        if view.requires:
+            scope = "base_run_id = 'plain' and comparison_run_id = 'plain'"
+            assert rows(house, f"select * from {view.qualified} where {scope}") == []
+
+
 @pytest.mark.parametrize("failure", [UsageError, KeyboardInterrupt])
 def test_what_ends_one_query_or_the_wait_for_them_ends_all(tmp_path, house, monkeypatch, failure):
     source = traces.write(tmp_path / "t.json")

@@ -109,6 +109,14 @@ def test_two_views_may_not_write_one_sheet(tmp_path):
         Catalog(folder)
 
 
+def test_what_a_view_requires_is_a_count_of_runs(tmp_path):
+    folder = copied(tmp_path)
+    text = GOOD.replace("-- @title Things", "-- @title Things\n-- @requires profiler_level")
+    view(folder, text.replace("raw.event", "staging.stg_run"), "marts/thing.sql")
+    with pytest.raises(CatalogError, match=r"@requires profiler_level, which is no count of marts\.run"):
+        Catalog(folder)
+
+
 def test_a_circle_is_refused(tmp_path):
     folder = copied(tmp_path)
     for one, other in (("int_a", "int_b"), ("int_b", "int_a")):

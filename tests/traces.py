@@ -34,6 +34,12 @@ def step(number: int, ts: float, dur: float) -> Event:
     return _complete("user_annotation", f"ProfilerStep#{number}", 4242, 1, ts, dur, {})
 
 
+def allocation(ts: float, size: int, address: int = 4096) -> Event:
+    """Bytes allocated on device 0 by the main thread."""
+    args = {"Device Type": 1, "Device Id": 0, "Bytes": size, "Addr": address}
+    return {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 4242, "tid": 1, "ts": ts, "args": args}
+
+
 # aten::mm launches gemm (10 µs) at 1030, then add (5 µs) has no launch: compute 15, idle 5, E2E 20.
 SMALL: list[Event] = [
     operator("aten::mm", 1000, 20),

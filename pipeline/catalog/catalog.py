@@ -121,6 +121,8 @@ def lint(catalog: Catalog) -> None:
     """Check what one file cannot know of the others. Raises CatalogError at the first breach."""
     known = {f"raw.{table}" for table in RAW_TABLES} | {f"seeds.{name}" for name in catalog.seeds}
     known |= {f"macros.{name}" for name in catalog.macros} | set(catalog.views)
+    run = catalog.views.get("marts.run")
+    counts = {column.name for column in run.columns if column.type == "count"} if run else set()
     sheets: dict[str, str] = {}
     for view in catalog.views.values():
         for reference in sorted(view.references):
@@ -130,6 +132,8 @@ def lint(catalog: Catalog) -> None:
                 raise CatalogError(f"{view.qualified} reads {reference}: {view.layer} may not read that layer")
         if view.materialized and view.columns[0].name != "run_id":
             raise CatalogError(f"{view.qualified} is kept per run, so its first column must be run_id")
+        if view.requires and view.requires not in counts:
+            raise CatalogError(f"{view.qualified}: @requires {view.requires}, which is no count of marts.run")
         if view.sheet and sheets.setdefault(view.sheet, view.qualified) != view.qualified:
             raise CatalogError(f"{view.qualified} and {sheets[view.sheet]} both write sheet {view.sheet}")
 

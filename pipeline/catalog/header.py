@@ -9,6 +9,7 @@
 -- @headline                            (where a comparison shows it first, whole)
 -- @position 10                         (where it stands among the comparisons)
 -- @detail                              (where it has a row per call, and can be left out)
+-- @requires device_activity_count       (a count of marts.run: where neither run has any there are no rows)
 -- @alternative modules                 (modules or operators: the one kind is shown or the other)
 -- @tree column                         (where rows are a tree: names of its nodes, NULL in a row that is none)
 -- @grain column, column
@@ -45,7 +46,7 @@ COLUMN_TYPES: dict[str, tuple[str, ...]] = {
 ALTERNATIVES = ("modules", "operators")
 VIEW_LAYERS = ("staging", "intermediate", "marts")
 _TAGS = (
-    "title", "sheet", "headline", "position", "detail", "alternative", "tree",
+    "title", "sheet", "headline", "position", "detail", "requires", "alternative", "tree",
     "grain", "order", "materialized", "column",
 )  # fmt: skip
 _REFERENCE = re.compile(r"\b(raw|seeds|macros|staging|intermediate|marts)\.([a-z_][a-z0-9_]*)")
@@ -81,6 +82,7 @@ class View:
     body: str
     references: frozenset[str]
     alternative: str | None = None
+    requires: str | None = None
     tree: str | None = None
 
     @property
@@ -127,6 +129,7 @@ def parse_view(path: Path) -> View:
         headline="headline" in single,
         detail="detail" in single,
         alternative=single.get("alternative"),
+        requires=single.get("requires"),
         tree=single.get("tree"),
         position=_position(path, single.get("position", "0")),
         grain=tuple(part.strip() for part in single["grain"].split(",")),

@@ -22,7 +22,8 @@
 -- @column top_operator_index id Outermost operator open at its start: itself, for an operator without one
 -- @column step id Step that it started in
 with
-entry as materialized (
+-- Read twice: kept between the two it would fill the memory before the sort begins.
+entry as not materialized (
     select run_id, event_index, pid, tid, start_ns, duration_ns as length_ns, call_kind = 'operator' as is_operator
     from staging.stg_host_call
     union all
@@ -30,22 +31,13 @@ entry as materialized (
     from staging.stg_memory_event
 ),
 
-thread as (
-    select run_id, pid, tid, row_number() over (order by run_id, pid, tid)::integer as thread
-    from (select distinct run_id, pid, tid from entry)
-),
-
-call as materialized (
+thread as materialized (
     select
+        thread.*,
         run.run_number,
-        thread.thread,
-        entry.event_index,
-        entry.start_ns,
-        entry.length_ns,
-        entry.is_operator
-    from entry
-    inner join intermediate.int_run_number as run on entry.run_id = run.run_id
-    inner join thread on entry.run_id = thread.run_id and entry.pid = thread.pid and entry.tid = thread.tid
+        row_number() over (order by thread.run_id, thread.pid, thread.tid)::integer as thread
+    from (select distinct run_id, pid, tid from entry) as thread
+    inner join intermediate.int_run_number as run on thread.run_id = run.run_id
 ),
 
 marker as (
@@ -62,9 +54,18 @@ marker as (
 ),
 
 point as (
-    select *, start_ns as time_ns, 1 as change from call
-    union all
-    select *, start_ns + length_ns as time_ns, -1 as change from call where length_ns > 0
+    select
+        thread.run_number,
+        thread.thread,
+        entry.event_index,
+        entry.start_ns,
+        entry.length_ns,
+        entry.is_operator,
+        case when bound.change > 0 then entry.start_ns else entry.start_ns + entry.length_ns end as time_ns,
+        bound.change
+    from entry
+    inner join thread on entry.run_id = thread.run_id and entry.pid = thread.pid and entry.tid = thread.tid
+    inner join (values (1), (-1)) as bound (change) on bound.change > 0 or entry.length_ns > 0
     union all
     select
         marker.run_number,

@@ -19,26 +19,31 @@
 -- @column top_operator_index id Outermost operator open at its start: itself, for an operator without one
 -- @column step id Step that it started in
 with recursive
-call as materialized (select * exclude (run_id) from intermediate.int_call_sweep),
+-- Each call stands among those with as many calls open, and where it may be around others once more, among those with one more.
+standing as (
+    select call.* exclude (run_id), call.open_count + twin.is_around::integer as level, twin.is_around
+    from intermediate.int_call_sweep as call
+    inner join (values (false), (true)) as twin (is_around) on call.end_ns > call.start_ns or not twin.is_around
+),
 
+-- Among those, the parent is the last one before that may be around others; there always is one, but among those with none open.
 nested as materialized (
     select
-        call.run_number,
-        call.event_index,
-        call.thread,
-        call.position,
-        call.is_operator,
-        call.open_operator_count,
-        call.start_ns,
-        call.end_ns,
-        call.step,
-        parent.event_index as parent_index,
-        parent.end_ns as parent_end_ns,
-        case when parent.is_operator then parent.event_index end as parent_operator_index,
-        call.top_operator_index
-    from call
-    asof left join (select * from call where end_ns > start_ns) as parent
-        on call.thread = parent.thread and call.open_count - 1 = parent.open_count and call.position > parent.position
+        * exclude (level, is_around, around_index, around_end_ns, around_is_operator),
+        case when open_count > 0 then around_index end as parent_index,
+        case when open_count > 0 then around_end_ns end as parent_end_ns,
+        case when open_count > 0 and around_is_operator then around_index end as parent_operator_index
+    from (
+        select
+            *,
+            last_value(case when is_around then event_index end ignore nulls) over so_far as around_index,
+            last_value(case when is_around then end_ns end ignore nulls) over so_far as around_end_ns,
+            last_value(case when is_around then is_operator end ignore nulls) over so_far as around_is_operator
+        from (select * from standing order by thread, level, position)
+        -- Along the sorted rows, as in the sweep: an asof join would hold them.
+        window so_far as (rows between unbounded preceding and current row)
+    )
+    where not is_around
 ),
 
 -- In an operator, but the parent is none: few, and then the operator is the last one before with one less open.
@@ -51,7 +56,7 @@ farther as (
     from inside
     asof inner join (
         select *
-        from call
+        from nested
         where is_operator and end_ns > start_ns and thread in (select thread from inside)
     ) as operator
         on
@@ -67,7 +72,7 @@ grouped as (
         max(case when open_count = 0 then position end) over (
             partition by thread order by position rows between unbounded preceding and current row
         ) as root
-    from call
+    from nested
     where thread in (select thread from nested where end_ns > parent_end_ns)
 ),
 

@@ -7,6 +7,7 @@
 -- @sheet MemoryCompare
 -- @position 72
 -- @detail
+-- @requires memory_event_count
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, row_order
 -- @order row_order
 -- @column base_run_id id Run compared with
