@@ -69,6 +69,7 @@ class _Ingest:
         self._progress = progress
         self._folders: list[Path] = []
         self._uncommitted: dict[tuple[str, str], str] = {}
+        self._has_views = False
 
     def begin(self, wanted: tuple[Source, str]) -> _Job:
         """Start the extraction, unless the very files are in the warehouse already."""
@@ -93,6 +94,7 @@ class _Ingest:
         """Wait for the extraction, name the run and start to derive its results, unless its content is there."""
         if job.extraction is None or job.folder is None:
             return job
+        self._make_views()
         report = job.extraction.result()
         content = (job.label, report.content_hash)
         there = {(run["label"], run["content_hash"]): run_id for run_id, run in self._house.manifests().items()}
@@ -102,6 +104,12 @@ class _Ingest:
         self._uncommitted[content] = run_id
         self._house.place(run_id, job.folder)
         return replace(job, run_id=run_id, report=report, derivation=self._pool.submit(self._house.derive, run_id))
+
+    def _make_views(self) -> None:
+        """Bring the database up once, while files are read elsewhere: what derives results takes its views over."""
+        if not self._has_views:
+            self._house.refresh()
+            self._has_views = True
 
     def finish(self, job: _Job) -> Ingested:
         """Wait for the results and make the run visible."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from functools import partial
 from typing import Any
@@ -15,28 +15,23 @@ from pipeline.load.querypool import Job
 from pipeline.matching import Matching
 from pipeline.result import SCOPE_KEYS, ResultTable, Side
 
-Answer = dict[str, pa.Table]
-
 
 def begin_tables(
-    submit: Callable[[Job], Future[Answer]], views: Sequence[View], sides: Sequence[Side], matching: Matching
-) -> list[Future[Answer]]:
-    """Begin the queries of views. Those with a row per call are one job, as each takes most of the memory."""
-    details = [view for view in views if view.detail]
-    groups = [details, *([view] for view in views if not view.detail)]
-    return [submit(partial(_answer, group, sides, matching)) for group in groups if group]
+    submit: Callable[[Job], Future[pa.Table]], views: Sequence[View], sides: Sequence[Side], matching: Matching
+) -> dict[Future[pa.Table], View]:
+    """Begin the queries of views, those with a row per call first, which take the longest."""
+    ordered = sorted(views, key=lambda view: not view.detail)
+    return {submit(partial(_answer, view, sides, matching)): view for view in ordered}
 
 
-def _answer(
-    views: Sequence[View], sides: Sequence[Side], matching: Matching, connection: duckdb.DuckDBPyConnection
-) -> Answer:
+def _answer(view: View, sides: Sequence[Side], matching: Matching, connection: duckdb.DuckDBPyConnection) -> pa.Table:
     matching.apply(connection)
-    return {view.name: _rows(connection, view, sides) for view in views}
+    return _rows(connection, view, sides)
 
 
-def finish_tables(views: Sequence[View], begun: Iterable[Future[Answer]]) -> dict[str, ResultTable]:
-    """Tables in the order of the views; the first job that fails is raised at once."""
-    found = {name: rows for job in as_completed(begun) for name, rows in job.result().items()}
+def finish_tables(views: Sequence[View], begun: Mapping[Future[pa.Table], View]) -> dict[str, ResultTable]:
+    """Tables in the order of the views; the first query that fails is raised at once."""
+    found = {begun[job].name: job.result() for job in as_completed(begun)}
     return {view.name: ResultTable(view, found[view.name]) for view in views}
 
 
