@@ -73,9 +73,9 @@ def measure(base: Path, new: Path, folder: Path, lanes: Sequence[str]) -> None:
             *((*_figures(stage), "", "") for stage in comparing),
         ],
     )
-    cold = comparing[0]
+    cold = [stage for stage in comparing if stage.name.startswith("compare, cold")]
     pairs = [(reading[0], stage) for stage in reading if stage.name == "extract, reference"]
-    pairs += [(cold, stage) for stage in comparing if not stage.name.startswith("compare")]
+    pairs += [(own, stage) for stage in comparing if not stage.name.startswith("compare") for own in cold]
     print_ratios(pairs)
 
 
@@ -102,10 +102,11 @@ def _comparing(base: Path, new: Path, folder: Path) -> Iterator[Stage]:
     if new == base:
         new = folder / f"again-{base.name}"
         shutil.copyfile(base, new)
-    command = [*TRACEMILL, "compare", str(base), str(new), "-w", str(folder / "compared"), "-o", str(folder)]
-    yield run("compare, cold", command)
-    yield run("compare, warm", command)
-    yield run("compare, warm, --no-details", [*command, "--no-details"])
+    command = [*TRACEMILL, "compare", str(base), str(new), "-o", str(folder), "-w"]
+    for number, options in enumerate(([], ["--no-details"])):
+        name = ", ".join(["", *options])
+        for state in ("cold", "warm"):
+            yield run(f"compare, {state}{name}", [*command, str(folder / f"compared-{number}"), *options])
     with tempfile.TemporaryDirectory(dir=folder) as out:
         yield from others.comparisons(unpacked(base, folder), unpacked(new, folder), Path(out))
 

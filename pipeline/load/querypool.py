@@ -37,7 +37,7 @@ def query_pool(connection: duckdb.DuckDBPyConnection, size: int) -> Iterator[Cal
     def submit(job: Job) -> Future[Any]:
         cursor = connection.cursor()
         cursor.execute(f'use "{database}"')
-        future = threads.submit(job, cursor)
+        future = threads.submit(_run, job, cursor)
         begun[future] = cursor
         return future
 
@@ -47,10 +47,17 @@ def query_pool(connection: duckdb.DuckDBPyConnection, size: int) -> Iterator[Cal
         threads.shutdown(wait=False, cancel_futures=True)
         while running := [future for future in begun if not future.done()]:  # those cancelled are
             for future in running:
-                begun[future].interrupt()
+                with contextlib.suppress(duckdb.ConnectionException):  # it has just ended
+                    begun[future].interrupt()
             wait(running, timeout=_AGAIN_SECONDS)  # an interrupt just before a query is lost
         raise
     finally:
         threads.shutdown()
-        for cursor in begun.values():
+        for cursor in begun.values():  # those of jobs that were cancelled
             cursor.close()
+
+
+def _run(job: Job, cursor: duckdb.DuckDBPyConnection) -> Any:
+    """The job's answer; what its last query has reserved is free for the next job's."""
+    with contextlib.closing(cursor):
+        return job(cursor)
