@@ -36,3 +36,11 @@ def test_jobs_look_names_up_where_the_connection_does():
         connection.execute("attach ':memory:' as other; create table other.t as select 7 as x; use other")
         with query_pool(connection, 1) as submit:
             assert submit(lambda cursor: cursor.execute("select x from t").fetchall()).result() == [(7,)]
+
+
+def test_the_connection_of_a_job_is_closed_when_it_has_ended():
+    with duckdb.connect() as connection, query_pool(connection, 1) as submit:
+        ended = submit(lambda cursor: cursor).result()
+        with pytest.raises(duckdb.ConnectionException):
+            ended.execute("select 1")
+        assert submit(lambda cursor: cursor.execute("select 2").fetchall()).result() == [(2,)]
