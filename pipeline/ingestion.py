@@ -94,7 +94,8 @@ class _Ingest:
         """Wait for the extraction, name the run and start to derive its results, unless its content is there."""
         if job.extraction is None or job.folder is None:
             return job
-        self._make_views()
+        if not job.extraction.done():
+            self._make_views()
         report = job.extraction.result()
         content = (job.label, report.content_hash)
         there = {(run["label"], run["content_hash"]): run_id for run_id, run in self._house.manifests().items()}
@@ -106,7 +107,7 @@ class _Ingest:
         return replace(job, run_id=run_id, report=report, derivation=self._pool.submit(self._house.derive, run_id))
 
     def _make_views(self) -> None:
-        """Bring the database up once, while files are read elsewhere: what derives results takes its views over."""
+        """Bring the database up once, while files are read elsewhere: who derives their results takes its views."""
         if not self._has_views:
             self._house.refresh()
             self._has_views = True
