@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pyarrow as pa
 
+from pipeline.cores import take
 from pipeline.errors import InputError, UsageError
 from pipeline.load.partitions import PartitionWriter, remove
 from pipeline.load.warehouse import Warehouse
 from pipeline.schema import PROBLEM_KINDS, RAW_TABLES
 from pipeline.version import VERSION
-from pipeline.workers import Progress, ahead, executor
+from pipeline.workers import Progress, ahead, core_shares, executor
 
 if TYPE_CHECKING:
     from pipeline.extract.report import Report
@@ -49,6 +50,7 @@ class _Job:
     source: Source
     label: str
     known: dict[str, Any]
+    cores: int
     folder: Path | None = None
     extraction: Future[Report] | None = None
     run_id: str = ""
@@ -71,8 +73,8 @@ class _Ingest:
         self._uncommitted: dict[tuple[str, str], str] = {}
         self._has_views = False
 
-    def begin(self, wanted: tuple[Source, str]) -> _Job:
-        """Start the extraction, unless the very files are in the warehouse already."""
+    def begin(self, wanted: tuple[Source, str], share: int) -> _Job:
+        """Start the extraction, on a share of the cores, unless the very files are in the warehouse already."""
         source, label = wanted
         stats = [file.stat() for file in source.files]
         known = {
@@ -84,11 +86,11 @@ class _Ingest:
         }
         for run_id, manifest in self._house.manifests().items():
             if known.items() <= ({"flow_category": None} | manifest).items():
-                return _Job(source, label, known, run_id=run_id)
+                return _Job(source, label, known, share, run_id=run_id)
         folder = self._house.new_folder()
         self._folders.append(folder)
-        extraction = self._pool.submit(_extract, source, label, folder, self._progress)
-        return _Job(source, label, known, folder, extraction)
+        extraction = self._pool.submit(_extract, source, label, folder, self._progress, share)
+        return _Job(source, label, known, share, folder, extraction)
 
     def place(self, job: _Job) -> _Job:
         """Wait for the extraction, name the run and start to derive its results, unless its content is there."""
@@ -104,7 +106,8 @@ class _Ingest:
         run_id = _claim(self._house, job.label, report, self._several)
         self._uncommitted[content] = run_id
         self._house.place(run_id, job.folder)
-        return replace(job, run_id=run_id, report=report, derivation=self._pool.submit(self._house.derive, run_id))
+        derivation = self._pool.submit(_derive, self._house, run_id, job.cores)
+        return replace(job, run_id=run_id, report=report, derivation=derivation)
 
     def _make_views(self) -> None:
         """Bring the database up once, while files are read elsewhere: who derives their results takes its views."""
@@ -132,7 +135,7 @@ class _Ingest:
 
 def ingest_sources(
     house: Warehouse,
-    wanted: Iterable[tuple[Source, str]],
+    wanted: Sequence[tuple[Source, str]],
     several: bool,
     strict: bool,
     progress: Progress | None,
@@ -147,7 +150,8 @@ def ingest_sources(
         pool, reporting = stack.enter_context(executor(workers, progress))
         stages = _Ingest(house, several, strict, pool, reporting)
         try:
-            begun = ahead(map(stages.begin, wanted), workers)
+            shares = core_shares([source for source, _ in wanted], workers)
+            begun = ahead(map(stages.begin, wanted, shares), workers)
             placed = ahead(map(stages.place, begun), workers)
             return [stages.finish(job) for job in placed]
         finally:
@@ -155,8 +159,9 @@ def ingest_sources(
             stages.clean_up()
 
 
-def _extract(source: Source, label: str, folder: Path, progress: Progress | None) -> Report:
-    """Stream one source into Parquet below `folder`."""
+def _extract(source: Source, label: str, folder: Path, progress: Progress | None, share: int) -> Report:
+    """Stream one source into Parquet below `folder`, on a share of the cores."""
+    take(share)
     # The readers are imported where a source is read, which most commands do not.
     from pipeline.extract.report import Report  # noqa: PLC0415
     from pipeline.extract.source import rank_of  # noqa: PLC0415
@@ -186,6 +191,11 @@ def _extract(source: Source, label: str, folder: Path, progress: Progress | None
     writer.write("run", pa.RecordBatch.from_pylist([row], schema=RAW_TABLES["run"]))
     writer.close()
     return report
+
+
+def _derive(house: Warehouse, run_id: str, share: int) -> None:
+    take(share)
+    house.derive(run_id)
 
 
 def _claim(house: Warehouse, label: str, report: Report, several: bool) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import os
 import signal
 import threading
 from collections import deque
@@ -13,6 +12,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pipeline.cores import cores
 from pipeline.errors import TracemillError
 from pipeline.load.memory import available_bytes
 
@@ -43,8 +43,21 @@ class _Inline(Executor):
 
 def worker_count(sources: Sequence[Source]) -> int:
     """Sources to read at once: those worth a process, no more than there are cores and than memory allows."""
-    large = sum(sum(file.stat().st_size for file in source.files) >= SMALL_BYTES for source in sources)
-    return max(1, min(large, os.cpu_count() or 1, available_bytes() // 2 // WORKER_BYTES))
+    large = sum(size >= SMALL_BYTES for size in _sizes(sources))
+    return max(1, min(large, cores(), available_bytes() // 2 // WORKER_BYTES))
+
+
+def core_shares(sources: Sequence[Source], workers: int) -> Iterator[int]:
+    """Cores for each source where so many are read at once: for those of a round, by their sizes."""
+    sizes = _sizes(sources)
+    for place, size in enumerate(sizes):
+        first = place - place % workers
+        beside = sum(sizes[first : first + workers])
+        yield max(1, round(cores() * size / beside)) if beside else 1
+
+
+def _sizes(sources: Sequence[Source]) -> list[int]:
+    return [sum(file.stat().st_size for file in source.files) for source in sources]
 
 
 @contextlib.contextmanager

@@ -121,7 +121,7 @@ def test_the_limit_is_in_force(tmp_path):
 
 
 def test_queries_have_all_of_a_limited_memory_one_after_another_and_so_have_those_of_large_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr(querypool.os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(querypool, "cores", lambda: 8)
     pipeline.ingest(traces.write(tmp_path / "t.json"), warehouse=tmp_path / "house")
     assert warehouse.Warehouse(tmp_path / "house").at_once(["t"]) == 8
     assert warehouse.Warehouse(tmp_path / "house", "2GB").at_once(["t"]) == 1

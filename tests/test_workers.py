@@ -8,8 +8,9 @@ import pytest
 
 import pipeline
 from pipeline import workers
+from pipeline.cores import cores, take
 from pipeline.errors import InputError
-from pipeline.extract.source import find_sources
+from pipeline.extract.source import Source, find_sources
 from tests import traces
 from tests.asking import rows
 
@@ -79,8 +80,39 @@ def test_small_files_get_no_process_and_large_ones_no_more_than_there_is_memory_
     ranks(tmp_path / "traces")
     assert workers.worker_count(find_sources(tmp_path / "traces")) == 1
     monkeypatch.setattr(workers, "SMALL_BYTES", 0)
-    monkeypatch.setattr(workers.os, "cpu_count", lambda: 8)
+    monkeypatch.setattr(workers, "cores", lambda: 8)
     monkeypatch.setattr(workers, "available_bytes", lambda: 64 << 30)
     assert workers.worker_count(find_sources(tmp_path / "traces")) == 3
     monkeypatch.setattr(workers, "available_bytes", lambda: 5 << 30)
     assert workers.worker_count(find_sources(tmp_path / "traces")) == 2
+
+
+@pytest.mark.parametrize(
+    ("sizes", "at_once", "shares"),
+    [
+        ([5], 1, [8]),
+        ([5, 5], 2, [4, 4]),
+        ([5, 5, 5], 2, [4, 4, 8]),  # the last is alone
+        ([10_000, 1], 2, [8, 1]),
+        ([3, 1, 0, 0], 2, [6, 2, 1, 1]),
+    ],
+)
+def test_those_read_beside_one_another_share_the_cores_by_their_sizes(tmp_path, monkeypatch, sizes, at_once, shares):
+    monkeypatch.setattr(workers, "cores", lambda: 8)
+    sources = []
+    for number, size in enumerate(sizes):
+        file = tmp_path / f"{number}.json"
+        file.write_bytes(b" " * size)
+        sources.append(Source(file, (file,), file.name))
+    assert list(workers.core_shares(sources, at_once)) == shares
+
+
+def test_a_process_takes_what_it_is_told_to(tmp_path, monkeypatch):
+    monkeypatch.setattr("pipeline.cores._taken", None)
+    assert cores() >= 1
+    take(3)
+    assert cores() == 3
+    pipeline.ingest(ranks(tmp_path / "traces", 1), warehouse=tmp_path / "house")
+    assert pipeline.query("select current_setting('threads') as n", warehouse=tmp_path / "house").to_pylist() == [
+        {"n": 3}
+    ]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
 import duckdb
+
+from pipeline.cores import cores
 
 # From raw partitions of more bytes, those of traces of some hundred megabytes, queries are answered one after another,
 # as they are where there is no more memory to be had: each may take all of it, and two at once would spill or fail.
@@ -21,7 +22,7 @@ Job = Callable[[duckdb.DuckDBPyConnection], Any]
 def queries_at_once(partitions: Iterable[Path], is_limited: bool) -> int:
     """How many queries over the partitions of a run to answer at once."""
     is_large = sum(path.stat().st_size for path in partitions) > LARGE_RUN_BYTES
-    return 1 if is_limited or is_large else os.cpu_count() or 1
+    return 1 if is_limited or is_large else cores()
 
 
 @contextlib.contextmanager

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,7 @@ import ijson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipeline.cores import cores
 from pipeline.extract.bulk import bulk_reader
 from pipeline.extract.bytestream import ByteStream
 from pipeline.extract.eventarray import EventArray, InvalidChunk
@@ -72,7 +72,7 @@ def extract(
 
 
 def _in_bulk(events: EventArray) -> Iterator[pa.Table]:
-    threads = os.cpu_count() or 1
+    threads = cores()
     with bulk_reader(threads) as bulk, ThreadPoolExecutor(threads) as pool:
         yield from events.parse_with(reference, bulk.parse, pool)
 
