@@ -48,12 +48,12 @@ def worker_count(sources: Sequence[Source]) -> int:
 
 
 def core_shares(sources: Sequence[Source], workers: int) -> Iterator[int]:
-    """Cores for each source where so many are read at once: for those of a round, by their sizes."""
+    """Cores for each source where so many are read at once: for those of a round, by their sizes; all for one alone."""
     sizes = _sizes(sources)
     for place, size in enumerate(sizes):
         first = place - place % workers
-        beside = sum(sizes[first : first + workers])
-        yield max(1, round(cores() * size / beside)) if beside else 1
+        beside = sizes[first : first + workers]
+        yield cores() if len(beside) == 1 else max(1, round(cores() * size / max(1, sum(beside))))
 
 
 def _sizes(sources: Sequence[Source]) -> list[int]:

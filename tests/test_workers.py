@@ -91,6 +91,7 @@ def test_small_files_get_no_process_and_large_ones_no_more_than_there_is_memory_
     ("sizes", "at_once", "shares"),
     [
         ([5], 1, [8]),
+        ([0, 5], 1, [8, 8]),  # an empty file leaves the cores to the next
         ([5, 5], 2, [4, 4]),
         ([5, 5, 5], 2, [4, 4, 8]),  # the last is alone
         ([10_000, 1], 2, [8, 1]),

@@ -79,12 +79,7 @@ grouped as (
 crossed as (
     select *
     from grouped
-    where (thread, root) in (
-        select (grouped.thread, grouped.root)
-        from grouped
-        inner join nested on grouped.run_number = nested.run_number and grouped.event_index = nested.event_index
-        where nested.end_ns > nested.parent_end_ns
-    )
+    where (thread, root) in (select (thread, root) from grouped where end_ns > parent_end_ns)
 ),
 
 peeled as (
