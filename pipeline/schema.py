@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-RAW_SCHEMA_VERSION = 2
+RAW_SCHEMA_VERSION = 3
 
 # Typed columns taken from an event's args: column -> (type, spellings of the key in order of preference). Spellings
 # differ between PyTorch versions; everything else stays reachable as `args->>'key'`.

@@ -16,7 +16,7 @@ from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
 
 # Version of the marts' public columns (semver). A removed or changed column is a new major version, an added one
 # a new minor; `sql/catalog.lock` holds the columns that the version stands for.
-CATALOG_VERSION = "1.3.0"
+CATALOG_VERSION = "1.4.0"
 
 # What a layer may read: itself where listed, never a later one.
 READABLE = {
