@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
 from pipeline.catalog.header import View
-from pipeline.errors import TracemillError, UsageError
+from pipeline.errors import InputError, LeftOutWarning, TracemillError, UsageError
 from pipeline.extract import FORMS
 from pipeline.ingestion import Ingested, ingest_sources, problem_text
 from pipeline.load.querypool import query_pool
@@ -59,15 +60,14 @@ def ingest(
     both. `gpu_flow_cat` names the only category of flows that may tell launches where correlation ids do not; without
     it any category may. `memory` limits DuckDB (`2GB`). `workers` sources are read at once, in processes of their own
     if more than one (which the caller's main module must allow), all that the machine bears with 0. `progress` receives
-    (file, bytes read). Raises InputError for the first source that cannot be read; runs ingested before it stay.
+    (file, bytes read). What in a folder looks like a profile and is not read gives a LeftOutWarning; with `strict` it
+    is an error. Raises InputError for the first source that cannot be read; runs ingested before it stay.
     """
-    from pipeline.extract.source import find_sources  # noqa: PLC0415
-
     paths = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     found = [
         replace(source, flow_category=gpu_flow_cat)
         for path in paths
-        for source in find_sources(Path(path), _form(prefer))
+        for source in _sources(Path(path), _form(prefer), strict)
     ]
     house = Warehouse(warehouse_folder(warehouse), memory)
     several = label is not None and len(found) > 1
@@ -111,7 +111,7 @@ def compare(
     sources = {
         side: replace(source, flow_category=gpu_flow_cat)
         for side in (base, comparison)
-        if (source := _source(house, side, _form(prefer))) is not None
+        if (source := _source(house, side, _form(prefer), strict)) is not None
     }
     if gpu_flow_cat is not None and not sources:
         raise UsageError(
@@ -215,15 +215,25 @@ def _form(prefer: str) -> str:
     return prefer
 
 
-def _source(house: Warehouse, given: PathLike, prefer: str) -> Source | None:
-    """What to ingest for what a user named; None for a run id or a label in the warehouse."""
-    path = Path(given)
-    if not path.exists() or os.fspath(given) in _names(house):
-        return None
+def _sources(path: Path, prefer: str, strict: bool) -> Sequence[Source]:
+    """Runs of a path; what looks like another and is not read is an error with `strict`, else a warning each."""
     # Imported where they are used: the readers of all formats take a tenth of the start of every other command.
     from pipeline.extract.source import find_sources  # noqa: PLC0415
 
     found = find_sources(path, prefer)
+    if strict and found.left_out:
+        raise InputError(f"--strict was given, and {'; '.join(map(str, found.left_out))}")
+    for left_out in found.left_out:
+        warnings.warn(str(left_out), LeftOutWarning, stacklevel=3)
+    return found.sources
+
+
+def _source(house: Warehouse, given: PathLike, prefer: str, strict: bool) -> Source | None:
+    """What to ingest for what a user named; None for a run id or a label in the warehouse."""
+    path = Path(given)
+    if not path.exists() or os.fspath(given) in _names(house):
+        return None
+    found = _sources(path, prefer, strict)
     if len(found) > 1:
         raise UsageError(
             f"{path}: {len(found)} traces; ingest the folder and compare two of its runs, or name one of them"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
@@ -14,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import pipeline
 from pipeline.dropin import translated
-from pipeline.errors import TracemillError
+from pipeline.errors import LeftOutWarning, TracemillError
 from pipeline.render.units import printable
 
 # What a command needs is imported in it: all of it together takes four fifths of the time that `--help` would take.
@@ -281,9 +282,12 @@ def options(
 
 @contextmanager
 def _errors(debug: bool) -> Iterator[None]:
-    """Turn errors into one line on stderr and an exit code; `--debug` lets the traceback through."""
+    """Turn errors into a line and an exit code, warnings into a line; `--debug` lets the traceback through."""
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", LeftOutWarning)
+            warnings.showwarning = lambda message, *_: typer.echo(printable(f"warning: {message}"), err=True)
+            yield
     except TracemillError as error:
         if debug:
             raise

@@ -29,3 +29,7 @@ class CatalogError(TracemillError):
     """A SQL file breaks the contract of the catalog: a fault of the package or of an extension, not of the data."""
 
     exit_code = 4
+
+
+class LeftOutWarning(UserWarning):
+    """Something in a folder looks like a profile and is not read."""

@@ -78,13 +78,13 @@ def test_one_content_twice_is_one_run(tmp_path):
 
 def test_small_files_get_no_process_and_large_ones_no_more_than_there_is_memory_for(tmp_path, monkeypatch):
     ranks(tmp_path / "traces")
-    assert workers.worker_count(find_sources(tmp_path / "traces")) == 1
+    assert workers.worker_count(find_sources(tmp_path / "traces").sources) == 1
     monkeypatch.setattr(workers, "SMALL_BYTES", 0)
     monkeypatch.setattr(workers, "cores", lambda: 8)
     monkeypatch.setattr(workers, "available_bytes", lambda: 64 << 30)
-    assert workers.worker_count(find_sources(tmp_path / "traces")) == 3
+    assert workers.worker_count(find_sources(tmp_path / "traces").sources) == 3
     monkeypatch.setattr(workers, "available_bytes", lambda: 5 << 30)
-    assert workers.worker_count(find_sources(tmp_path / "traces")) == 2
+    assert workers.worker_count(find_sources(tmp_path / "traces").sources) == 2
 
 
 @pytest.mark.parametrize(

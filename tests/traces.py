@@ -52,5 +52,6 @@ SMALL: list[Event] = [
 def write(path: Path, events: list[Event] | None = None, **envelope: Any) -> Path:
     """Write a trace, compressed where the name ends in .gz."""
     data = json.dumps({**envelope, "traceEvents": SMALL if events is None else events}).encode()
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
     return path

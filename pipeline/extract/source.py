@@ -50,6 +50,8 @@ _PROFILE = re.compile(r"_ascend_(pt|ms)$", re.IGNORECASE)
 # Analyses that CANN writes beside a profile in either form; they hold no events.
 _ANALYSES = frozenset({"analysis.db", "cluster_analysis.db"})
 _SUFFIXES = re.compile(r"(\.pt)?(\.trace)?(\.json|\.db|\.csv)?(\.gz)?$|_ascend_(pt|ms)$", re.IGNORECASE)
+# Names under which traces are handed over: such a file that is not one is named, not passed over.
+_TRACE_NAME = re.compile(r"trace|\.pt\.|(?:^|[._-])rank[._-]?\d|\.gz$", re.IGNORECASE)
 _RANK = re.compile(r"(?:^|[._-])rank[._-]?(\d+)(?=$|[._-])", re.IGNORECASE)
 
 
@@ -94,38 +96,74 @@ class Source:
         return f"{family}_{'database' if ascend_database in formats else 'text'}"
 
 
-def find_sources(path: Path, prefer: str = FORMS[0]) -> list[Source]:
-    """Runs of a path: the file itself, or every profile folder and trace below a folder, sorted by name.
+@dataclass(frozen=True)
+class LeftOut:
+    """A file or folder that looks like a profile and is not read, and why."""
+
+    path: Path
+    reason: str
+
+    def __str__(self) -> str:
+        """Say it in one line."""
+        return f"{self.path}: not read: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What of a path is read, each source a run, and what looks like a profile and is not; both sorted by name."""
+
+    sources: tuple[Source, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+
+def find_sources(path: Path, prefer: str = FORMS[0]) -> Found:
+    """Runs of a path: the file itself, or every profile folder and trace below a folder.
 
     `prefer` is `database` or `text`: what to read where a profile folder has both. Raises InputError where none is.
     """
     if path.is_file():
-        return [Source(path, (path,), label_of(path))]
+        return Found((Source(path, (path,), label_of(path)),))
     if not path.is_dir():
         raise InputError(f"{path}: no such file or folder")
     files = sorted(p for p in path.rglob("*") if p.is_file())
     outputs = sorted({file.parent for file in files if file.parent.name == _OUTPUT})
     if not outputs and any(format_of(p) is kernel_details for p in files if p.parent == path):
         outputs = [path]
-    profiles = [found for output in outputs if (found := _profile(output, prefer))]
-    inside = {root for found in profiles for root in (found.path, *(file.parent for file in found.files))}
+    profiles = [_profile(output, prefer) for output in outputs]
+    taken = [found for found in profiles if isinstance(found, Source)]
+    inside = {root for found in taken for root in (found.path, *(file.parent for file in found.files))}
     traces = [
-        Source(file, (file,), label_of(file))
+        found
         for file in files
         if not inside & set(file.parents)
         and file.name.lower().endswith((".json", ".json.gz", ".db"))
-        and format_of(file) in (kineto, ascend_database)
         and file.name not in _ANALYSES
+        and (found := _trace(file))
     ]
-    if not profiles and not traces:
-        raise InputError(
-            f"{path}: no trace in this folder (looked for .json and .json.gz with trace events, and for {_OUTPUT})"
-        )
-    return sorted(profiles + traces, key=lambda source: source.path)
+    both = sorted((*profiles, *traces), key=lambda found: found.path)
+    sources = tuple(found for found in both if isinstance(found, Source))
+    left_out = tuple(found for found in both if isinstance(found, LeftOut))
+    if not sources:
+        looked = f"looked for .json and .json.gz with trace events, and for {_OUTPUT}"
+        raise InputError(f"{path}: no trace in this folder ({'; '.join(map(str, left_out)) or looked})")
+    return Found(sources, left_out)
 
 
-def _profile(output: Path, prefer: str) -> Source | None:
-    """The run of one folder of parsed results, None where nothing in it can be one."""
+def _trace(file: Path) -> Source | LeftOut | None:
+    """The run of one file of a folder; None for a file that nothing but its suffix has in common with a trace."""
+    try:
+        found = format_of(file)
+    except InputError as error:
+        return LeftOut(file, str(error).removeprefix(f"{file}: "))
+    if found in (kineto, ascend_database):
+        return Source(file, (file,), label_of(file))
+    if found is None and _TRACE_NAME.search(file.name):
+        return LeftOut(file, "no trace events in it" if file.stat().st_size else "the file is empty")
+    return None
+
+
+def _profile(output: Path, prefer: str) -> Source | LeftOut:
+    """The run of one folder of parsed results, or why nothing in it can be one."""
     root = output.parent if output.name == _OUTPUT else output
     files = sorted(file for file in output.iterdir() if file.is_file())
     formats = {file: found for file in files if (found := format_of(file))}
@@ -134,7 +172,7 @@ def _profile(output: Path, prefer: str) -> Source | None:
     texts = [file for file in formats if file not in databases]
     has_text = any(formats[file] in _RUNS for file in texts)
     if not mains and not has_text:
-        return None
+        return LeftOut(root, f"nothing in {output.name} is a trace, kernel details or a database")
     about = [
         file
         for folder in {root, output}
@@ -154,9 +192,11 @@ def _profile(output: Path, prefer: str) -> Source | None:
 
 
 def format_of(path: Path) -> ModuleType | None:
-    """The format that the beginning of a file looks like, None for no known one."""
-    head = next(ByteStream(path).blocks(), b"")
-    return next((found for found in FORMATS if found.detect(head)), None)
+    """The format that the beginning of a file looks like, None for no known one. Raises InputError."""
+    blocks = ByteStream(path).blocks()
+    head = next(blocks, b"")
+    found = next((found for found in FORMATS if found.detect(head)), None)
+    return found or (kineto if kineto.detect_behind(head, blocks) else None)
 
 
 def label_of(path: Path) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from pathlib import Path
@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from pipeline.cores import cores
 from pipeline.extract.bulk import bulk_reader
 from pipeline.extract.bytestream import ByteStream
-from pipeline.extract.eventarray import EventArray, InvalidChunk
+from pipeline.extract.eventarray import ENVELOPE_LIMIT, EventArray, InvalidChunk
 from pipeline.extract.report import Report
 from pipeline.schema import EVENT_ARGUMENTS, RAW_TABLES
 
@@ -45,8 +45,29 @@ _EXPONENTS = range(-(1 << 15), 1 << 15)
 
 def detect(head: bytes) -> bool:
     """Does the (decompressed) beginning of a file look like a trace: an object with events, or a bare array of them?"""
-    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    return b'"traceEvents"' in text if text[:1] == b"{" else text[:1] == b"[" and b'"ph"' in text
+    return (sign := _sign(head)) is not None and sign in head
+
+
+def detect_behind(head: bytes, blocks: Iterable[bytes]) -> bool:
+    """Do events begin behind that beginning? Metadata of large jobs, which stand before them, take many megabytes."""
+    sign = _sign(head)
+    if sign is None:
+        return False
+    read, last = len(head), head[-len(sign) :]
+    for block in blocks:
+        if sign in last + block:
+            return True
+        read += len(block)
+        if read > ENVELOPE_LIMIT:
+            return False
+        last = (last + block)[-len(sign) :]
+    return False
+
+
+def _sign(head: bytes) -> bytes | None:
+    """What tells that JSON that begins like this holds events; None where it is no JSON of a trace."""
+    first = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    return {b"{": b'"traceEvents"', b"[": b'"ph"'}.get(first)
 
 
 def extract(
