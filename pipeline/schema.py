@@ -49,18 +49,21 @@ RAW_TABLES: dict[str, pa.Schema] = {
             ("tool_version", pa.string()),
         ]
     ),
-    # One row per kind of trouble met while reading; `event_index` is the first event concerned.
+    # One row per kind of trouble met while reading; `event_index` is the first event concerned, `byte_offset` its place
+    # in the decompressed text (in UTF-8).
     "problem": pa.schema(
         [
             ("kind", pa.string()),
             ("problem_count", pa.int64()),
             ("event_index", pa.int64()),
+            ("byte_offset", pa.int64()),
             ("detail", pa.string()),
         ]
     ),
     # One row per key of the JSON object around the events, value as JSON text.
     "trace_metadata": pa.schema([("key", pa.string()), ("value", pa.string())]),
-    # One row per trace event, in file order.
+    # One row per trace event, in file order; `event_index` is its place among the events of the file, where those that
+    # were dropped take a number, too.
     "event": pa.schema(
         [
             ("event_index", pa.int64()),
@@ -185,6 +188,7 @@ PROBLEM_KINDS: dict[str, str] = {
     "non_finite": "NaN or infinite values were stored as NULL",
     "trailing_bytes": "bytes after the end of the compressed data were ignored",
     "no_time": "device activities without a usable time were quarantined",
+    "untimed_call": "host calls without a usable time were left out",
     "overlap_analysis": "figures of the profiler's Overlap Analysis, which are shown, do not agree with the activities",
     "flow_category": "the category that --gpu-flow-cat named links no device activity that lacks a launch",
     "overlap": "activities run past a later start on their own stream (suspect, unchanged)",

@@ -158,9 +158,12 @@ def about(**columns: Any) -> Row:
     return "run", columns
 
 
-def problem(kind: str, count: int = 1, event_index: int | None = None, detail: str | None = None) -> Row:
+def problem(
+    kind: str, count: int = 1, event_index: int | None = None, detail: str | None = None, byte_offset: int | None = None
+) -> Row:
     """Trouble that was met while reading the run."""
-    return "problem", {"kind": kind, "problem_count": count, "event_index": event_index, "detail": detail}
+    known = {"event_index": event_index, "byte_offset": byte_offset, "detail": detail}
+    return "problem", {"kind": kind, "problem_count": count} | known
 
 
 # -- Ascend profiles --------------------------------------------------------------------------------------

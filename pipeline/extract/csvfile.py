@@ -58,7 +58,7 @@ def read_csv(
     try:
         for batch in _batches(file, names, dropped):
             columns = [_texts(column, path, report) for column in batch.columns]
-            yield layout.table, layout.batch(names, columns, report.event_count)
+            yield layout.table, layout.batch(names, columns, report.next_index)
             report.event_count += batch.num_rows
     except pa.ArrowInvalid as error:
         report.problem("truncated", detail=f"{path.name}: {error}")

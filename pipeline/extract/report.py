@@ -18,18 +18,23 @@ class Problem:
     kind: str
     count: int
     event_index: int | None
+    byte_offset: int | None
     detail: str
 
 
 @dataclass
 class Report:
-    """Filled by an extractor while it yields batches; complete when the extractor is exhausted."""
+    """Filled by an extractor while it yields batches; complete when the extractor is exhausted.
+
+    `event_count` counts rows, `dropped_count` events that gave none and took a place.
+    """
 
     rank: int | None = None
     world_size: int | None = None
     device_name: str | None = None
     base_time_ns: int | None = None
     event_count: int = 0
+    dropped_count: int = 0
     source_bytes: int = 0
     content_hash: str = ""
     problems: dict[str, Problem] = field(default_factory=dict)
@@ -40,11 +45,24 @@ class Report:
         both = self.content_hash + content_hash
         self.content_hash = hashlib.sha256(both.encode()).hexdigest() if self.content_hash else content_hash
 
-    def problem(self, kind: str, count: int = 1, *, event_index: int | None = None, detail: str = "") -> None:
+    @property
+    def next_index(self) -> int:
+        """The `event_index` of the next row."""
+        return self.event_count + self.dropped_count
+
+    def problem(
+        self,
+        kind: str,
+        count: int = 1,
+        *,
+        event_index: int | None = None,
+        byte_offset: int | None = None,
+        detail: str = "",
+    ) -> None:
         """Count a trouble of a kind in PROBLEM_KINDS; the first occurrence keeps its place and detail."""
         known = self.problems.get(kind)
         if known is None:
-            self.problems[kind] = Problem(kind, count, event_index, detail)
+            self.problems[kind] = Problem(kind, count, event_index, byte_offset, detail)
         else:
             known.count += count
 
@@ -55,6 +73,7 @@ class Report:
                 "kind": p.kind,
                 "problem_count": p.count,
                 "event_index": p.event_index,
+                "byte_offset": p.byte_offset,
                 "detail": p.detail or None,
             }
             for p in self.problems.values()

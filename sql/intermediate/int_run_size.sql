@@ -9,6 +9,7 @@
 -- @column has_timeline flag Are there events of a trace, and not only tables, which leave out copies?
 -- @column device_activity_count count Device activities that count
 -- @column quarantined_count count Device activities without a usable time
+-- @column untimed_call_count count Host calls without a usable time
 -- @column suspect_count count Activities that run past a later start on their own stream
 -- @column device_count count Devices with activities
 -- @column host_call_count count Host calls
@@ -33,6 +34,10 @@ call as (
     group by run_id
 ),
 
+untimed as (
+    select run_id, count(*) as untimed_call_count from staging.stg_untimed_call group by run_id
+),
+
 timeline as (
     select run_id from intermediate.int_host_call
     union
@@ -49,6 +54,7 @@ select
     not coalesce(activity.is_npu, false) or timeline.run_id is not null as has_timeline,
     coalesce(activity.device_activity_count, 0) as device_activity_count,
     coalesce(activity.quarantined_count, 0) as quarantined_count,
+    coalesce(untimed.untimed_call_count, 0) as untimed_call_count,
     coalesce(activity.suspect_count, 0) as suspect_count,
     coalesce(activity.device_count, 0) as device_count,
     coalesce(call.host_call_count, 0) as host_call_count,
@@ -56,5 +62,6 @@ select
 from staging.stg_run as run
 left join activity on run.run_id = activity.run_id
 left join call on run.run_id = call.run_id
+left join untimed on run.run_id = untimed.run_id
 left join timeline on run.run_id = timeline.run_id
 left join memory on run.run_id = memory.run_id

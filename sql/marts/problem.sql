@@ -1,5 +1,5 @@
--- What is wrong with a run's data: one row per kind of trouble met while reading, per quarantined activity, per stream with
--- suspect activities, for an Overlap Analysis that does not agree with the activities, and for a named category of flows that links none.
+-- What is wrong with a run's data: one row per kind of trouble met while reading, per quarantined activity, for host
+-- calls without a usable time, per stream with suspect activities, for an Overlap Analysis that does not agree with the activities, and for a named category of flows that links none.
 --
 -- @title Problems
 -- @grain run_id, kind, event_index
@@ -9,19 +9,37 @@
 -- @column kind category Kind of trouble
 -- @column problem_count count How often
 -- @column event_index id First event concerned, its place in the file
+-- @column byte_offset count Where in the text of the file (decompressed, as UTF-8) the first is; NULL where that is not known
 -- @column detail text What exactly, of the first
-select run_id, kind, problem_count, event_index, detail
+select run_id, kind, problem_count, event_index, byte_offset, detail
 from staging.stg_problem
 union all
-select run_id, 'no_time' as kind, 1 as problem_count, event_index, activity_name || ': ' || quarantine_reason as detail
+select
+    run_id,
+    'no_time' as kind,
+    1 as problem_count,
+    event_index,
+    null as byte_offset,
+    activity_name || ': ' || quarantine_reason as detail
 from intermediate.int_device_activity
 where quarantine_reason is not null
+union all
+select
+    run_id,
+    'untimed_call' as kind,
+    count(*) as problem_count,
+    min(event_index) as event_index,
+    null as byte_offset,
+    min_by(call_name || ': ' || reason, event_index) as detail
+from staging.stg_untimed_call
+group by run_id
 union all
 select
     run_id,
     'overlap' as kind,
     count(*) as problem_count,
     min(event_index) as event_index,
+    null as byte_offset,
     'on stream ' || coalesce(stream::varchar, 'unknown') || ', the first is ' || min_by(activity_name, event_index) as detail
 from intermediate.int_device_activity
 where is_suspect
@@ -32,6 +50,7 @@ select
     'overlap_analysis' as kind,
     count(*) as problem_count,
     null as event_index,
+    null as byte_offset,
     max_by(metric || ' differs by ' || difference_ns || ' ns', difference_ns) as detail
 from marts.overlap_check
 where not agrees
@@ -42,6 +61,7 @@ select
     'flow_category' as kind,
     1 as problem_count,
     null as event_index,
+    null as byte_offset,
     flow_category as detail
 from staging.stg_flow_category
 where run_id not in (

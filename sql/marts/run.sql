@@ -1,6 +1,6 @@
 -- Runs in the warehouse: one row per run, which is one rank of one execution.
 --
--- Status is `complete`; `salvaged` where events were repaired, dropped or quarantined; `incomplete` where the file was cut.
+-- Status is `complete`; `salvaged` where events were repaired, dropped, left out or quarantined; `incomplete` where the file was cut.
 --
 -- @title Runs
 -- @grain run_id
@@ -46,10 +46,10 @@ select
     run.rank,
     case
         when problem.is_incomplete then 'incomplete'
-        when problem.run_id is not null or size.quarantined_count > 0 then 'salvaged'
+        when problem.run_id is not null or size.quarantined_count + size.untimed_call_count > 0 then 'salvaged'
         else 'complete'
     end as status,
-    coalesce(problem.problem_count, 0) + coalesce(size.quarantined_count, 0) as problem_count,
+    coalesce(problem.problem_count, 0) + coalesce(size.quarantined_count + size.untimed_call_count, 0) as problem_count,
     run.device_name,
     size.device_count,
     coalesce(step.step_count, 0) as step_count,

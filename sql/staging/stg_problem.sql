@@ -7,6 +7,7 @@
 -- @column kind category Kind of trouble
 -- @column problem_count count How often
 -- @column event_index id First event concerned, its place in the file
+-- @column byte_offset count Where in the text (decompressed, as UTF-8) the first is; NULL where it has no place
 -- @column detail text What exactly, of the first
-select run_id, kind, problem_count, event_index, detail
+select run_id, kind, problem_count, event_index, byte_offset, detail
 from raw.problem

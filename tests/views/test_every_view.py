@@ -102,6 +102,7 @@ def busy(rank, *, slower=0, cut=False):
         kernel("negative", 12_000, -3),
         kernel("zero", 0, 0),
         op("after", 60_000, 10),
+        op("lost", 60_020, None),
         problem("text_repaired", 2, 5, "a byte"),
         ("trace_metadata", {"key": "tracemill.flow_category", "value": "flows"}),
         event(None, None, None, None),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.schema import PROBLEM_KINDS
-from tests.rows import about, kernel, memory, op, problem, step, views
+from tests.rows import about, event, kernel, memory, op, problem, step, views
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,7 @@ from tests.rows import about, kernel, memory, op, problem, step, views
         ([problem("text_repaired", 2), problem("non_finite", 5)], "salvaged", 7),
         ([kernel("a", 10, 5), kernel("b", 20, None), kernel("c", None, 5)], "salvaged", 2),
         ([kernel("b", 20, None), problem("text_repaired", 2)], "salvaged", 3),
+        ([op("a", 10, None), op("b", 20, -1), kernel("c", 20, None)], "salvaged", 3),
         # A suspect is flagged, and nothing was mended, dropped or set aside.
         ([kernel("a", 10, 50), kernel("b", 20, 5)], "complete", 0),
     ],
@@ -43,11 +44,11 @@ def test_a_run_has_what_is_known_of_it_and_the_counts_of_its_content():
 
 
 def test_staging_keeps_runs_and_problems_as_recorded():
-    house = views(about(label="job", rank=3, source_format="kineto"), problem("non_finite", 3, 17, "NaN"))
+    house = views(about(label="job", rank=3, source_format="kineto"), problem("non_finite", 3, 17, "NaN", 1234))
     assert house.rows("select run_id, label, rank, world_size, source_format from staging.stg_run") == [
         ("run", "job", 3, None, "kineto")
     ]
-    assert house.rows("select * from staging.stg_problem") == [("run", "non_finite", 3, 17, "NaN")]
+    assert house.rows("select * from staging.stg_problem") == [("run", "non_finite", 3, 17, 1234, "NaN")]
 
 
 def test_an_empty_run_has_a_row_of_zeros_and_runs_are_apart():
@@ -60,10 +61,10 @@ def test_an_empty_run_has_a_row_of_zeros_and_runs_are_apart():
 
 
 def test_problems_met_while_reading_are_kept_as_they_are():
-    house = views(problem("event_dropped", 3, 17, "Expecting value"), problem("truncated", 1))
-    assert house.rows("select kind, problem_count, event_index, detail from marts.problem order by 1") == [
-        ("event_dropped", 3, 17, "Expecting value"),
-        ("truncated", 1, None, None),
+    house = views(problem("event_dropped", 3, 17, "Expecting value", 99), problem("truncated", 1))
+    assert house.rows("select kind, problem_count, event_index, byte_offset, detail from marts.problem order by 1") == [
+        ("event_dropped", 3, 17, 99, "Expecting value"),
+        ("truncated", 1, None, None, None),
     ]
 
 
@@ -74,6 +75,28 @@ def test_every_quarantined_activity_has_a_row_with_its_name_and_the_reason():
         ("no_time", 1, 2, "b: negative duration"),
         ("no_time", 1, 3, ": no start"),
     ]
+
+
+def test_host_calls_without_a_usable_time_are_one_row_with_their_number_and_the_first():
+    # by what they are (operator, annotation, marker, runtime, function, synchronization), and by what their time lacks
+    house = views(
+        op("fine", 0, 10),
+        op("aten::lost", 10, None),
+        event("user_annotation", "ProfilerStep#3", 10, -5),
+        event("cuda_runtime", "cudaLaunchKernel", None, 5),
+        event("python_function", "f", 10, None),
+        event("cuda_sync", "Stream Sync", 10, -1),
+        event("gpu_user_annotation", "region", 10, None),
+        event("cpu_op", "an instant", 10, None, phase="i"),
+        event("ac2g", "flow", 10, None, phase="s"),
+        event("other", "unknown", 10, None),
+    )
+    assert house.rows("select kind, problem_count, event_index, detail from marts.problem") == [
+        ("untimed_call", 6, 1, "aten::lost: no duration")
+    ]
+    reasons = ("no duration", "negative duration", "no start", "no duration", "negative duration", "no duration")
+    found = house.rows("select reason from staging.stg_untimed_call order by event_index")
+    assert found == [(reason,) for reason in reasons]
 
 
 def test_every_stream_with_suspects_has_a_row_with_their_number_and_the_first():
@@ -103,9 +126,9 @@ def test_every_stream_with_suspects_has_a_row_with_their_number_and_the_first():
 
 
 def test_every_kind_of_problem_that_the_views_add_is_explained():
-    house = views(kernel("a", 10, None), kernel("b", 10, 20), kernel("c", 15, 20))
+    house = views(kernel("a", 10, None), kernel("b", 10, 20), kernel("c", 15, 20), op("d", 5, None))
     kinds = {kind for (kind,) in house.rows("select kind from marts.problem")}
-    assert kinds == {"no_time", "overlap"}
+    assert kinds == {"no_time", "overlap", "untimed_call"}
     assert kinds <= set(PROBLEM_KINDS)
 
 

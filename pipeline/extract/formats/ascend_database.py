@@ -53,13 +53,13 @@ def _batches(database: SqliteFile, report: Report) -> Batches:
     for layout, batches in table_rows(database):
         for rows in batches:
             values = list(zip(*(row.values() for row in rows), strict=True))
-            yield layout.table, layout.batch(list(rows[0]), values, report.event_count)
+            yield layout.table, layout.batch(list(rows[0]), values, report.next_index)
             report.event_count += len(rows)
     yield "trace_metadata", _metadata(database)
 
 
 def _numbered(rows: list[dict[str, Any]], report: Report) -> pa.RecordBatch:
-    for index, row in enumerate(rows, report.event_count):
+    for index, row in enumerate(rows, report.next_index):
         row["event_index"] = index
     report.event_count += len(rows)
     return pa.RecordBatch.from_pylist(rows, schema=RAW_TABLES["event"])

@@ -48,7 +48,7 @@ def extract(
             if name != _TOTAL
             for row in _rows(name, operation)
         ]
-        for index, row in enumerate(rows, report.event_count):
+        for index, row in enumerate(rows, report.next_index):
             row["event_index"] = index
         report.event_count += len(rows)
         yield "communication", pa.RecordBatch.from_pylist(rows, schema=RAW_TABLES["communication"])

@@ -1,0 +1,28 @@
+-- Host calls that are left out: one row per call, annotation, synchronization or function without a usable time.
+--
+-- Device activities without one are not among them: they are quarantined.
+--
+-- @title Host calls without a usable time
+-- @grain run_id, event_index
+-- @order run_id, event_index
+-- @column run_id id Run that the event belongs to
+-- @column event_index id Place of the event in the file
+-- @column call_name name Name
+-- @column reason text What is wrong with its time
+select
+    run_id,
+    event_index,
+    coalesce(name, '') as call_name,
+    case
+        when start_ns is null then 'no start'
+        when duration_ns is null then 'no duration'
+        else 'negative duration'
+    end as reason
+from raw.event
+where
+    phase = 'X'
+    and (
+        macros.event_kind(category) in ('operator', 'annotation', 'runtime')
+        or lower(category) in ('python_function', 'gpu_user_annotation', 'cuda_sync')
+    )
+    and not coalesce(start_ns is not null and duration_ns >= 0, false)
