@@ -168,7 +168,13 @@ def problem(
 
 # -- Ascend profiles --------------------------------------------------------------------------------------
 
-TRACKS = {"hardware": "Ascend Hardware", "hccl": "HCCL", "overlap": "Overlap Analysis", "cann": "CANN"}
+TRACKS = {
+    "hardware": "Ascend Hardware",
+    "hccl": "HCCL",
+    "overlap": "Overlap Analysis",
+    "cann": "CANN",
+    "mindspore": "MindSpore",
+}
 
 
 def tracks(groups: tuple[str, ...] = ("0",), planes: int = 2) -> list[Row]:
@@ -211,13 +217,20 @@ def plane_task(name: str, start: int, duration: int, plane: int = 0, group: int 
     return on_track("hccl", name, start, duration, group * 10 + 1 + plane, args={"size(Byte)": size})
 
 
-def device_flow(flow_id: int, operator_start: int, start: int, track: str = "hardware", stream: int = 2) -> list[Row]:
+def device_flow(
+    flow_id: int | str, operator_start: int, start: int, track: str = "hardware", stream: int = 2, pid: str = HOST
+) -> list[Row]:
     """A flow from an operator to a task, or to a collective."""
     known = {"flow_id": str(flow_id)}
     return [
-        event("async_npu", "torch_to_npu", operator_start, None, phase="s", **known),
+        event("async_npu", "torch_to_npu", operator_start, None, phase="s", pid=pid, **known),
         event("async_npu", "torch_to_npu", start, None, phase="f", pid=track, tid=stream, **known),
     ]
+
+
+def framework(name: str, start: int, duration: int, **columns: Any) -> Row:
+    """A call of MindSpore's framework, which has no category."""
+    return event("", name, start, duration, **({"pid": "mindspore"} | columns))
 
 
 def overlap(kind: int, start: int, duration: int) -> Row:

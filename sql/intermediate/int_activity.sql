@@ -3,7 +3,8 @@
 -- On an Ascend device, kernels are the rows of its kernel details; without these, the tasks of the trace that are neither copies
 -- nor events, notifications and the like. Collectives are those of the trace's groups; without these, those of the
 -- kernel details. Copies are the copy tasks on streams that also compute. What the device does for a collective is part of
--- it. The correlation is the id of the flow that arrives at the start.
+-- it; its step is that of its own row among the details, which starts in the same microsecond. Where a flow arrives at the start,
+-- the place of the flow's start is kept.
 --
 -- @title Activities
 -- @grain run_id, event_index
@@ -22,6 +23,7 @@
 -- @column duration_ns duration_ns Duration
 -- @column end_ns timestamp_ns End
 -- @column correlation id Key of the launch
+-- @column flow_index id Place of the start of the flow that ends at its start, on an Ascend device
 -- @column external_id id Key of the operator, for activities without a launch
 -- @column recorded_step id Step that the profiler put it in
 -- @column bytes bytes Bytes copied or set
@@ -49,9 +51,17 @@ task as (
     where track = 'task'
 ),
 
+departure as (
+    select run_id, flow_id, min(event_index) as flow_index
+    from staging.stg_device_flow
+    where not is_arrival
+    group by run_id, flow_id
+),
+
 arrival as (
-    select flow.run_id, flow.pid, flow.time_ns, min(flow.flow_id) as correlation
+    select flow.run_id, flow.pid, flow.time_ns, min(departure.flow_index) as flow_index
     from staging.stg_device_flow as flow
+    left join departure on flow.run_id = departure.run_id and flow.flow_id = departure.flow_id
     where flow.is_arrival
     group by flow.run_id, flow.pid, flow.time_ns
 ),
@@ -62,7 +72,8 @@ place as (
         task.run_id,
         task.start_ns,
         min_by(task.stream, task.event_index) as stream,
-        min(arrival.correlation) as correlation
+        min(arrival.flow_index) as flow_index,
+        bool_or(arrival.run_id is not null) as has_flow
     from task
     left join arrival on task.run_id = arrival.run_id and task.pid = arrival.pid and task.start_ns = arrival.time_ns
     where not task.is_copy
@@ -97,7 +108,7 @@ npu_kernel as (
         coalesce(detail.stream, place.stream) as stream,
         detail.start_ns,
         detail.duration_ns,
-        place.correlation,
+        place.flow_index,
         detail.step as recorded_step,
         null::bigint as bytes,
         detail.input_shapes as kernel_shapes,
@@ -114,30 +125,37 @@ npu_kernel as (
     union all
     select
         task.run_id, task.event_index, 'kernel', task.event_name, null, task.task_type, task.device, task.stream, task.start_ns,
-        task.duration_ns, place.correlation, null, null, null, null, null, null, null, null, false, null
+        task.duration_ns, place.flow_index, null, null, null, null, null, null, null, null, false, null
     from task
     left join place on task.run_id = place.run_id and task.start_ns = place.start_ns
     where
         task.run_id not in (select run_id from has_details)
         and not task.is_copy
-        and regexp_matches(upper(task.task_type), '^(AI_|MIX_|KERNEL_|DSA|AIC|AIV|OTHER$)')
-        and (upper(task.task_type) <> 'OTHER' or place.correlation is not null)
+        and macros.is_kernel_task(task.task_type)
+        and (upper(task.task_type) <> 'OTHER' or place.has_flow)
 ),
 
 npu_collective as (
     select
         event.run_id, event.event_index, 'kernel', event.event_name, null, null, event.device, event.stream, event.start_ns,
-        event.duration_ns, arrival.correlation, null, null, null, null, null, null, null, event.process_group, true, event.args
+        event.duration_ns, arrival.flow_index,
+        case when own.start_ns >= event.start_ns - 1000 then own.step end, null, null, null, null, null, null, event.process_group, true, event.args
     from event
     left join arrival
         on event.run_id = arrival.run_id and event.pid = arrival.pid and event.start_ns = arrival.time_ns
+    asof left join (
+        select run_id, start_ns, step
+        from staging.stg_kernel_detail
+        where is_communication and step is not null and start_ns is not null
+    ) as own
+        on event.run_id = own.run_id and event.start_ns + 1000 >= own.start_ns
     where event.track = 'collective'
 ),
 
 npu_copy as (
     select
         task.run_id, task.event_index, case when task.is_set then 'memset' else 'memcpy' end, task.event_name, null, null,
-        task.device, task.stream, task.start_ns, task.duration_ns, arrival.correlation, null, task.bytes, null, null, null, null,
+        task.device, task.stream, task.start_ns, task.duration_ns, arrival.flow_index, null, task.bytes, null, null, null, null,
         null, null, false, null
     from task
     left join arrival on task.run_id = arrival.run_id and task.pid = arrival.pid and task.start_ns = arrival.time_ns
@@ -168,6 +186,7 @@ select
     duration_ns,
     end_ns,
     correlation,
+    null::bigint as flow_index,
     external_id,
     null::bigint as recorded_step,
     bytes,
@@ -194,7 +213,8 @@ select
     npu.start_ns,
     npu.duration_ns,
     case when npu.duration_ns >= 0 then npu.start_ns + npu.duration_ns end as end_ns,
-    npu.correlation,
+    null as correlation,
+    npu.flow_index,
     null as external_id,
     npu.recorded_step,
     npu.bytes,

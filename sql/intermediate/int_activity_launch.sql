@@ -1,7 +1,7 @@
 -- Where device activities were launched from: one row per device activity.
 --
 -- The launch is the runtime call with the activity's correlation id; one graph launch has many activities. Where none has it, the
--- launch is the call in which a flow starts that ends at the activity. The launching
+-- launch is the start of the flow that ends at the activity, or the call in which it lies. The launching
 -- operator is the innermost one open at the launch, the top operator the outermost. External ids are another id space:
 -- they name an operator only where the launch does not. The step is the launch's; else the one that an Ascend profiler
 -- recorded, else the one whose copy on the device's track covers the activity's start. The backward pass is told by the names of the operators, by the
@@ -26,7 +26,7 @@ with
 correlated as (
     select run_id, correlation, min(event_index) as launch_index
     from intermediate.int_host_call
-    where call_kind in ('runtime', 'launch') and correlation is not null
+    where call_kind = 'runtime' and correlation is not null
     group by run_id, correlation
 ),
 
@@ -50,7 +50,7 @@ launched as (
     left join intermediate.int_flow_launch as flow
         on activity.run_id = flow.run_id and activity.event_index = flow.event_index
     left join intermediate.int_host_call as launch
-        on activity.run_id = launch.run_id and coalesce(correlated.launch_index, flow.call_index) = launch.event_index
+        on activity.run_id = launch.run_id and coalesce(correlated.launch_index, activity.flow_index, flow.call_index) = launch.event_index
 ),
 
 named_operator as (
@@ -77,9 +77,17 @@ linked as (
 ),
 
 device_marker as (
-    select run_id, device, step, min(start_ns) as start_ns, max(start_ns + duration_ns) as end_ns
-    from staging.stg_step_marker
-    where on_device and step is not null
+    select run_id, device, step, min(start_ns) as start_ns, max(end_ns) as end_ns
+    from (
+        select run_id, device, step, start_ns, start_ns + duration_ns as end_ns
+        from staging.stg_step_marker
+        where on_device
+        union all
+        select run_id, device, recorded_step as step, start_ns, end_ns
+        from intermediate.int_activity
+        where recorded_step is not null and start_ns is not null
+    )
+    where step is not null
     group by run_id, device, step
 ),
 
@@ -107,7 +115,7 @@ operator as (
         linked.event_index,
         operator.call_name,
         operator.input_shapes,
-        operator.call_name ilike '%backward%' or coalesce(operator.forward_thread > 0, false) as is_backward
+        macros.is_backward_name(operator.call_name) or coalesce(operator.forward_thread > 0, false) as is_backward
     from linked
     inner join intermediate.int_host_call as operator
         on linked.run_id = operator.run_id and linked.operator_index = operator.event_index

@@ -25,14 +25,16 @@
 with
 task as (
     select
-        *,
+        event.* replace (serving.process_group as process_group),
         lag(event_name, 1) over plane as before_1,
         lag(event_name, 2) over plane as before_2,
         lag(event_name, 3) over plane as before_3,
         lag(event_name, 4) over plane as before_4
-    from intermediate.int_track_event
-    where track = 'plane' and end_ns is not null
-    window plane as (partition by run_id, pid, tid order by start_ns, event_index)
+    from intermediate.int_track_event as event
+    left join intermediate.int_plane_group as serving
+        on event.run_id = serving.run_id and event.pid = serving.pid and event.tid = serving.tid
+    where event.track = 'plane' and event.end_ns is not null
+    window plane as (partition by event.run_id, event.pid, event.tid order by event.start_ns, event.event_index)
 ),
 
 -- The group of a task is the one of its track; a collective keeps what its own track was called beside the name in the job.

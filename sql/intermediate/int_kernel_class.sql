@@ -1,6 +1,7 @@
 -- Classes of kernels by name: one row per run, kernel, its type and unit where they are recorded, and launching operator.
 --
--- Patterns are rows of `seeds.kernel_class` (globs, compared in lower case), the first that matches wins. Communication
+-- Patterns are rows of `seeds.kernel_class` (globs, compared in lower case), the first that matches wins. They match the name of a kernel or
+-- operator, not the scope of the network that MindSpore writes before it. Communication
 -- (also in one with computing) and copies are told by the kernel's name alone; else the operator decides the class and the kernel the unit; kernels
 -- without an operator (graph replays, device-only traces) are told by their name. On Ascend devices the type stands for the name,
 -- and the unit is the measured one: Cube where the matrix unit worked, else Vector; a kernel that no rule knows has the class of its unit.
@@ -32,7 +33,7 @@ kernel_rule as (
     select name.kernel_name, min_by(candidate, candidate.rule_order) as matched
     from (select distinct kernel_name from pair) as name
     inner join seeds.kernel_class as candidate
-        on candidate.subject = 'kernel' and lower(name.kernel_name) glob lower(candidate.pattern)
+        on candidate.subject = 'kernel' and lower(macros.unscoped_name(name.kernel_name)) glob lower(candidate.pattern)
     group by name.kernel_name
 ),
 
@@ -40,7 +41,7 @@ operator_rule as (
     select name.operator_name, min_by(candidate, candidate.rule_order) as matched
     from (select distinct operator_name from pair) as name
     inner join seeds.kernel_class as candidate
-        on candidate.subject = 'operator' and lower(name.operator_name) glob lower(candidate.pattern)
+        on candidate.subject = 'operator' and lower(macros.unscoped_name(name.operator_name)) glob lower(candidate.pattern)
     group by name.operator_name
 ),
 

@@ -1,6 +1,7 @@
 -- What the profiler's own Overlap Analysis found for the whole run: one row per run that has it, of one device.
 --
--- Its tracks have intervals that do not overlap one another, so that their durations sum to lengths of unions.
+-- Its tracks have intervals that do not overlap one another, so that their durations sum to lengths of unions. What an interval is stands in
+-- the name of its track, and in its own; an analysis without either is none.
 --
 -- @title Overlap Analysis
 -- @grain run_id
@@ -12,15 +13,27 @@
 -- @column uncovered_ns duration_ns Communication(Not Overlapped)
 -- @column free_ns duration_ns Free
 -- @column interval_count count Intervals of all tracks
+with
+interval as (
+    select
+        * exclude (event_name, thread_name),
+        case when thread_name in kinds then thread_name when event_name in kinds then event_name end as kind
+    from (
+        select *, ['Computing', 'Communication', 'Communication(Not Overlapped)', 'Free'] as kinds
+        from intermediate.int_track_event
+        where track = 'overlap' and duration_ns >= 0
+    )
+)
+
 select
     run_id,
     max(end_ns) - min(start_ns) as e2e_ns,
-    coalesce(sum(duration_ns) filter (where thread_name = 'Computing'), 0)::bigint as compute_ns,
-    coalesce(sum(duration_ns) filter (where thread_name = 'Communication'), 0)::bigint as communication_ns,
-    coalesce(sum(duration_ns) filter (where thread_name = 'Communication(Not Overlapped)'), 0)::bigint as uncovered_ns,
-    coalesce(sum(duration_ns) filter (where thread_name = 'Free'), 0)::bigint as free_ns,
+    coalesce(sum(duration_ns) filter (where kind = 'Computing'), 0)::bigint as compute_ns,
+    coalesce(sum(duration_ns) filter (where kind = 'Communication'), 0)::bigint as communication_ns,
+    coalesce(sum(duration_ns) filter (where kind = 'Communication(Not Overlapped)'), 0)::bigint as uncovered_ns,
+    coalesce(sum(duration_ns) filter (where kind = 'Free'), 0)::bigint as free_ns,
     count(*) as interval_count
-from intermediate.int_track_event
-where track = 'overlap' and duration_ns >= 0
+from interval
+where kind is not null
 group by run_id
 having count(distinct pid) = 1

@@ -10,7 +10,7 @@
 -- @column run_id id Run
 -- @column event_index id Place of the event in the file
 -- @column track category task, collective, plane, overlap or cann
--- @column process_group name Group of a collective, or of the plane
+-- @column process_group name Group of a collective; that of a plane is in `int_plane_group`
 -- @column thread_name name Name of the thread
 -- @column event_name name Name
 -- @column pid id Process
@@ -36,28 +36,11 @@ thread as (
         name.run_id,
         name.pid,
         name.tid,
-        any_value(name.track_name) as thread_name,
-        any_value(process.process_name) as process_name,
-        any_value(try_cast(name.tid as bigint)) as number
+        any_value(name.track_name) as thread_name
     from staging.stg_track_name as name
     inner join process on name.run_id = process.run_id and name.pid = process.pid
     where not name.is_process
     group by name.run_id, name.pid, name.tid
-),
-
--- The planes of a group follow its own thread.
-grouped as (
-    select
-        *,
-        case
-            when process_name in ('HCCL', 'Communication') then last_value(
-                case
-                    when thread_name like '%Communication%'
-                        then coalesce(nullif(regexp_extract(thread_name, '^Group (.*?) (?:Aicpu )?Communication$', 1), ''), thread_name)
-                end ignore nulls
-            ) over (partition by run_id, pid order by number, tid rows between unbounded preceding and current row)
-        end as process_group
-    from thread
 )
 
 select
@@ -67,11 +50,16 @@ select
         when process.process_name = 'Ascend Hardware' then 'task'
         when process.process_name = 'Overlap Analysis' then 'overlap'
         when process.process_name = 'CANN' then 'cann'
-        when grouped.thread_name like '%Communication%' then 'collective'
+        when thread.thread_name like '%Communication%' then 'collective'
         else 'plane'
     end as track,
-    grouped.process_group,
-    grouped.thread_name,
+    case
+        when process.process_name in ('HCCL', 'Communication') and thread.thread_name like '%Communication%'
+            then coalesce(
+                nullif(regexp_extract(thread.thread_name, '^Group (.*?) (?:Aicpu )?Communication$', 1), ''), thread.thread_name
+            )
+    end as process_group,
+    thread.thread_name,
     event.event_name,
     event.pid,
     event.tid,
@@ -85,4 +73,4 @@ select
     event.args
 from staging.stg_track_event as event
 inner join process on event.run_id = process.run_id and event.pid = process.pid
-left join grouped on event.run_id = grouped.run_id and event.pid = grouped.pid and event.tid = grouped.tid
+left join thread on event.run_id = thread.run_id and event.pid = thread.pid and event.tid = thread.tid

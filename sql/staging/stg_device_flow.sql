@@ -1,6 +1,7 @@
 -- Flows from the framework to an Ascend device as recorded: one row per start or end of a flow.
 --
--- A flow starts at the operator that launched (torch_to_npu, mindspore_to_npu) and ends at the task or collective.
+-- A flow starts at the operator that launched (torch_to_npu, mindspore_to_npu) and ends at the task or collective. Its id is a text:
+-- MindSpore's are times in microseconds with decimals, which are the same only if all digits are.
 --
 -- @title Flows to the device
 -- @grain run_id, event_index
@@ -15,7 +16,7 @@
 select
     run_id,
     event_index,
-    try_cast(flow_id as bigint) as flow_id,
+    flow_id,
     phase = 'f' as is_arrival,
     coalesce(pid, '') as pid,
     coalesce(tid, '') as tid,
@@ -25,4 +26,4 @@ where
     phase in ('s', 'f')
     and lower(category) = 'async_npu'
     and start_ns is not null
-    and try_cast(flow_id as bigint) is not null
+    and flow_id is not null

@@ -46,6 +46,24 @@ union all
 select
     run_id,
     event_index,
+    'operator' as call_kind,
+    call_name,
+    pid,
+    tid,
+    start_ns,
+    duration_ns,
+    start_ns + duration_ns as end_ns,
+    null as correlation,
+    null as external_id,
+    null as sequence_number,
+    null as forward_thread,
+    null as input_shapes
+from staging.stg_framework_call
+where not macros.is_step_marker(call_name)
+union all
+select
+    run_id,
+    event_index,
     case when phase = 's' then 'launch' else 'enqueue' end as call_kind,
     coalesce(name, '') as call_name,
     coalesce(pid, '') as pid,
@@ -53,7 +71,7 @@ select
     start_ns,
     0 as duration_ns,
     start_ns as end_ns,
-    case when phase = 's' then try_cast(flow_id as bigint) else try_cast(args ->> '$.correlation_id' as bigint) end as correlation,
+    case when phase = 'X' then try_cast(args ->> '$.correlation_id' as bigint) end as correlation,
     null as external_id,
     null as sequence_number,
     null as forward_thread,

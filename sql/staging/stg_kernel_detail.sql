@@ -1,6 +1,7 @@
 -- Tasks of an Ascend device as CANN describes them: one row per task, collectives among them.
 --
--- Communication is told by the accelerator core (HCCL, since CANN 8.3 COMMUNICATION).
+-- Communication is told by the accelerator core (HCCL, since CANN 8.3 COMMUNICATION). MindSpore writes the launching operator before the
+-- name of a kernel; it is left out. A table of all tasks (task_time) has no types: there the core tells what is a kernel.
 --
 -- @title Kernel details as recorded
 -- @grain run_id, event_index
@@ -29,7 +30,7 @@ select
     step,
     device,
     stream,
-    coalesce(kernel_name, '') as kernel_name,
+    regexp_replace(coalesce(kernel_name, ''), '^\w+::\w+::.*/', '') as kernel_name,
     kernel_type,
     accelerator_core,
     coalesce(upper(accelerator_core) in ('HCCL', 'COMMUNICATION'), false) as is_communication,
@@ -43,3 +44,8 @@ select
     matrix_ns,
     vector_ns
 from raw.kernel_detail
+where
+    kernel_type is not null
+    or accelerator_core is null
+    or macros.is_kernel_task(accelerator_core)
+    or upper(accelerator_core) in ('HCCL', 'COMMUNICATION')

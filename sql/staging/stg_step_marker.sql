@@ -14,7 +14,7 @@
 select
     run_id,
     event_index,
-    try_cast(regexp_extract(name, '[0-9]+') as bigint) as step,
+    try_cast(regexp_extract(name, '[0-9]+$') as bigint) as step,
     lower(category) = 'gpu_user_annotation' as on_device,
     case when lower(category) = 'gpu_user_annotation' then coalesce(device, try_cast(pid as bigint)) end as device,
     start_ns,
@@ -26,6 +26,17 @@ where
     and start_ns is not null
     and duration_ns >= 0
     and macros.is_step_marker(name)
+union all
+select
+    run_id,
+    event_index,
+    try_cast(regexp_extract(call_name, '[0-9]+$') as bigint) as step,
+    false as on_device,
+    null as device,
+    start_ns,
+    duration_ns
+from staging.stg_framework_call
+where macros.is_step_marker(call_name)
 union all
 select run_id, event_index, step, true as on_device, device, start_ns, duration_ns
 from raw.kernel_detail

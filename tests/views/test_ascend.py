@@ -89,14 +89,15 @@ def test_tracks_are_told_by_the_names_of_their_processes():
         ("MatMul_1", "task", None, None),
         ("hcom_allReduce__1", "collective", "tp", "Group tp Communication"),
         ("interval", "overlap", None, "Communication(Not Overlapped)"),
-        ("Memcpy", "plane", "tp", "Plane 0"),
+        ("Memcpy", "plane", None, "Plane 0"),
     ]
+    assert house.one("select tid, process_group from intermediate.int_plane_group") == ("11", "tp")
     assert house.one("select count(*) from staging.stg_track_event where pid = 'unnamed'") == (1,)
     assert house.one("select track_name from staging.stg_track_name where pid = 'cann'") == ("CANN",)
 
 
 def activities(house):
-    columns = "activity_name, activity_kind, stream, start_ns, end_ns, correlation, is_collective"
+    columns = "activity_name, activity_kind, stream, start_ns, end_ns, flow_index, is_collective"
     return house.rows(f"select {columns} from intermediate.int_activity order by start_ns")
 
 
@@ -114,12 +115,12 @@ def test_kernels_are_the_rows_of_the_kernel_details_and_find_their_flow_by_their
         detail("hcom_allReduce__1", "hcom_allReduce_", 200, 20, accelerator_core="HCCL"),
     )
     assert activities(house) == [
-        ("MatMul_1", "kernel", 4, 100, 130, 5, False),
+        ("MatMul_1", "kernel", 4, 100, 130, 12, False),
         ("MEMCPY_ASYNC", "memcpy", 4, 150, 155, None, False),
-        ("hcom_allReduce__1", "kernel", 0, 200, 220, 6, True),
+        ("hcom_allReduce__1", "kernel", 0, 200, 220, 14, True),
     ]
-    flows = "select flow_id, is_arrival, time_ns from staging.stg_device_flow where flow_id = 5 order by 2"
-    assert house.rows(flows) == [(5, False, 10), (5, True, 100)]
+    flows = "select flow_id, is_arrival, time_ns from staging.stg_device_flow where flow_id = '5' order by 2"
+    assert house.rows(flows) == [("5", False, 10), ("5", True, 100)]
 
 
 def test_without_kernel_details_kernels_are_tasks_and_without_a_trace_collectives_are_rows_of_the_details():

@@ -24,6 +24,7 @@ from tests.rows import (
     detail,
     device_flow,
     event,
+    framework,
     gpu_annotation,
     gpu_step,
     hcom,
@@ -118,6 +119,7 @@ def ascend():
         events += [
             op(f"ProfilerStep#{number}", at, 9_000),
             op("aten::linear", at + 20, 1_000, input_shapes="8,8;\r\n8"),
+            framework("Kernel::KernelLaunch::Default/net/MatMul-op1", at + 20, 900),
             event("enqueue", "Enqueue", at + 30, 10, args={"correlation_id": number}),
             event("dequeue", "Dequeue@MatMul", at + 60, 50, tid=9, args={"correlation_id": number}),
             device_flow(at + 600, at + 20, at + 600),
