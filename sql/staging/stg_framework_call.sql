@@ -25,8 +25,6 @@ from raw.event
 where
     phase = 'X'
     and coalesce(category, '') = ''
-    and start_ns is not null
-    and duration_ns >= 0
     and (run_id, coalesce(pid, '')) in (
         select (run_id, coalesce(pid, ''))
         from raw.event

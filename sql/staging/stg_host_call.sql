@@ -59,7 +59,7 @@ select
     null as forward_thread,
     null as input_shapes
 from staging.stg_framework_call
-where not macros.is_step_marker(call_name)
+where start_ns is not null and duration_ns >= 0 and not macros.is_step_marker(call_name)
 union all
 select
     run_id,

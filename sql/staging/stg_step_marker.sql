@@ -36,7 +36,7 @@ select
     start_ns,
     duration_ns
 from staging.stg_framework_call
-where macros.is_step_marker(call_name)
+where macros.is_step_marker(call_name) and start_ns is not null and duration_ns >= 0
 union all
 select run_id, event_index, step, true as on_device, device, start_ns, duration_ns
 from raw.kernel_detail
