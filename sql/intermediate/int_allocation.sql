@@ -2,7 +2,7 @@
 --
 -- Events of one address follow one another in time. An allocation is released by the next event of its address where that is
 -- a free; where it is another allocation, the block was allocated twice. A free that follows no allocation is unmatched:
--- its block was allocated before the recording. Events without an address pair with nothing. The operator is the innermost one open on the thread.
+-- its block was allocated before the recording. Of events without an address nothing of this is known. The operator is the innermost one open on the thread.
 -- Ascend profilers write the release with its allocation, and the operator that allocated; where it is one of CANN (`cann::`), the
 -- allocation belongs to the operator of the framework that enqueued the work, found by the dequeue that was open.
 --
@@ -18,8 +18,8 @@
 -- @column bytes bytes Allocated (above zero) or freed (below zero)
 -- @column operator_name name Innermost operator open on the thread, (no operator) without one
 -- @column held_ns duration_ns Time until the free; NULL where it is not released in the recording
--- @column is_allocated_twice flag Is the next event of the address another allocation?
--- @column is_unmatched_free flag Is it a free that follows no allocation?
+-- @column is_allocated_twice flag Is the next event of the address another allocation? NULL for an allocation without an address
+-- @column is_unmatched_free flag Is it a free that follows no allocation? NULL for a free without an address
 -- @column total_allocated_bytes bytes Allocated on the device after the event
 -- @column total_reserved_bytes bytes Reserved by the allocator after the event
 with
@@ -68,8 +68,10 @@ select
     event.bytes,
     coalesce(operator.call_name, '(no operator)') as operator_name,
     case when event.bytes > 0 and event.next_bytes < 0 then event.next_time_ns - event.time_ns end as held_ns,
-    event.bytes > 0 and coalesce(event.next_bytes > 0, false) as is_allocated_twice,
-    event.bytes < 0 and event.address is not null and coalesce(event.previous_bytes < 0, true) as is_unmatched_free,
+    case when event.address is not null or event.bytes <= 0 then event.bytes > 0 and coalesce(event.next_bytes > 0, false) end
+        as is_allocated_twice,
+    case when event.address is not null or event.bytes >= 0 then event.bytes < 0 and coalesce(event.previous_bytes < 0, true) end
+        as is_unmatched_free,
     event.total_allocated_bytes,
     event.total_reserved_bytes
 from event

@@ -1,8 +1,8 @@
 -- Device activities with launch, step and class: one row per kernel, memory copy or memory set.
 --
 -- An activity without a usable time is quarantined: it keeps its row and the reason, and counts nowhere. One whose start
--- and duration are both 0, further from the rest than the rest is long, has no usable time either. An activity that runs
--- past the next start on its own stream is suspect, and left as it is.
+-- and duration are both 0, further from the rest than the rest is long, has no usable time either. An activity that cannot
+-- have run as recorded (`int_suspect`) is suspect, and left as it is.
 --
 -- @title Device activities
 -- @grain run_id, event_index
@@ -37,7 +37,7 @@
 -- @column process_group name Group of a collective on an Ascend device
 -- @column step id Step that it belongs to
 -- @column quarantine_reason text Why its time is not usable; NULL for all that count
--- @column is_suspect flag Does it run past a later start on its own stream?
+-- @column is_suspect flag Does it run past a later start on its own stream, for no known reason?
 -- @column args text Arguments of a collective kernel, JSON
 with
 extent as (
@@ -61,14 +61,6 @@ judged as not materialized (
     left join extent on activity.run_id = extent.run_id
 ),
 
--- Found apart, since what is sorted for it had better be narrow.
-suspect as (
-    select run_id, event_index
-    from judged
-    where quarantine_reason is null
-    qualify end_ns > lead(start_ns) over (partition by run_id, device, stream order by start_ns, end_ns, event_index)
-),
-
 classified as (
     select
         judged.*,
@@ -80,7 +72,7 @@ classified as (
     from judged
     left join intermediate.int_activity_launch as launch
         on judged.run_id = launch.run_id and judged.event_index = launch.event_index
-    left join suspect
+    left join intermediate.int_suspect as suspect
         on judged.run_id = suspect.run_id and judged.event_index = suspect.event_index
     left join intermediate.int_kernel_class as class
         on

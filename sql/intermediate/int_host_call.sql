@@ -23,6 +23,7 @@
 -- @column forward_thread id Thread of the forward operator, on a backward operator
 -- @column input_shapes text Shapes of the inputs, JSON
 -- @column parent_index id Innermost call around it
+-- @column outlives_parent flag Does it end after that call?
 -- @column parent_operator_index id Innermost operator around it
 -- @column operator_index id Innermost operator open at its start: itself, for an operator
 -- @column top_operator_index id Outermost operator open at its start: itself, for an operator without one
@@ -52,6 +53,7 @@ select
     call.forward_thread,
     call.input_shapes,
     tree.parent_index,
+    coalesce(tree.inside_parent_ns < call.duration_ns, false) as outlives_parent,
     tree.parent_operator_index,
     tree.operator_index,
     tree.top_operator_index,

@@ -13,7 +13,16 @@ select
     allocation.run_id,
     tree.top_operator_index as event_index,
     string_agg(
-        format('{}, {} bytes, {}', allocation.operator_name, allocation.bytes, coalesce(allocation.held_ns || ' ns', 'not freed')),
+        format(
+            '{}, {} bytes, {}',
+            allocation.operator_name,
+            allocation.bytes,
+            case
+                when allocation.held_ns is not null then allocation.held_ns || ' ns'
+                when allocation.is_allocated_twice is null then 'release unknown'
+                else 'not freed'
+            end
+        ),
         chr(10)
         order by allocation.time_ns, allocation.event_index
     ) as allocations,

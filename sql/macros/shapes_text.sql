@@ -1,7 +1,16 @@
 -- Shapes of inputs in one way of writing, as `8,64;64`: GPU traces have a list of lists, Ascend ones `8,64;` and `64` on lines of their
--- own. An input without a shape is empty.
+-- own. An input without a shape is empty; one that is a list of tensors keeps its brackets: `[8,64;64];8`.
 shapes_text(shapes) as
     case
-        when shapes like '[%' then regexp_replace(replace(regexp_replace(shapes, '\s', '', 'g'), '],[', ';'), '[\[\]]', '', 'g')
+        when shapes like '[%'
+            then translate(
+                regexp_replace(
+                    regexp_replace(
+                        replace(replace(substr(regexp_replace(shapes, '\s', '', 'g')[:-2], 2), '[[', '{'), ']]', '}'), '([\]}]),', '\1;', 'g'
+                    ),
+                    ',([\[{])', ';\1', 'g'
+                ),
+                '{}[]', '[]'
+            )
         else regexp_replace(shapes, '\s', '', 'g')
     end

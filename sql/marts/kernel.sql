@@ -2,6 +2,7 @@
 --
 -- Collectives are kernels too, with the class Communication; copies written as kernels have the class Copy. Shapes are those
 -- of the launching operator's inputs; on an Ascend device those of the kernel's own, NULL where the profiler's level has none.
+-- Comparisons pair kernels by `kernel_key`, the name without what differs between builds (`seeds.kernel_numbering`).
 --
 -- @title Kernels
 -- @grain run_id, step, kernel_name, kernel_type, accelerator_core, kernel_class, kernel_unit, class_rule, input_shapes
@@ -21,28 +22,40 @@
 -- @column average_duration_ns duration_ns Average duration, rounded to the nanosecond
 -- @column max_duration_ns duration_ns Longest
 -- @column min_duration_ns duration_ns Shortest
-select
-    run_id,
-    step,
-    activity_name as kernel_name,
-    kernel_type,
-    accelerator_core,
-    kernel_class,
-    kernel_unit,
-    class_rule,
-    all_shapes as input_shapes,
-    count(*) as call_count,
-    sum(duration_ns)::bigint as total_duration_ns,
-    round(avg(duration_ns))::bigint as average_duration_ns,
-    max(duration_ns) as max_duration_ns,
-    min(duration_ns) as min_duration_ns
-from (
-    select *, case when is_npu then kernel_shapes else input_shapes end as all_shapes
-    from intermediate.int_device_activity
+-- @column kernel_key name What names the kernel across executions: its type, or its name without numbers of lambdas and the like
+with
+counted as (
+    select
+        run_id,
+        step,
+        activity_name as kernel_name,
+        kernel_type,
+        accelerator_core,
+        kernel_class,
+        kernel_unit,
+        class_rule,
+        all_shapes as input_shapes,
+        count(*) as call_count,
+        sum(duration_ns)::bigint as total_duration_ns,
+        round(avg(duration_ns))::bigint as average_duration_ns,
+        max(duration_ns) as max_duration_ns,
+        min(duration_ns) as min_duration_ns
+    from (
+        select *, case when is_npu then kernel_shapes else input_shapes end as all_shapes
+        from intermediate.int_device_activity
+    )
+    where activity_kind = 'kernel' and quarantine_reason is null
+    group by grouping sets (
+        (run_id, activity_name, kernel_type, accelerator_core, kernel_class, kernel_unit, class_rule, all_shapes),
+        (run_id, step, activity_name, kernel_type, accelerator_core, kernel_class, kernel_unit, class_rule, all_shapes)
+    )
+    having grouping(step) = 1 or step is not null
 )
-where activity_kind = 'kernel' and quarantine_reason is null
-group by grouping sets (
-    (run_id, activity_name, kernel_type, accelerator_core, kernel_class, kernel_unit, class_rule, all_shapes),
-    (run_id, step, activity_name, kernel_type, accelerator_core, kernel_class, kernel_unit, class_rule, all_shapes)
-)
-having grouping(step) = 1 or step is not null
+
+select counted.*, named.kernel_key
+from counted
+inner join intermediate.int_kernel_key as named
+    on
+        counted.run_id = named.run_id
+        and counted.kernel_name is not distinct from named.kernel_name
+        and counted.kernel_type is not distinct from named.kernel_type

@@ -13,7 +13,7 @@
 -- @column allocation_count count Allocations
 -- @column allocated_bytes bytes Sum of their sizes
 -- @column max_allocation_bytes bytes Largest
--- @column released_count count Allocations freed within the recording
+-- @column released_count count Allocations freed within the recording; NULL where none has an address
 -- @column held_duration_ns duration_ns Sum of the times until those frees
 select
     run_id,
@@ -23,7 +23,7 @@ select
     count(*) as allocation_count,
     sum(bytes)::bigint as allocated_bytes,
     max(bytes) as max_allocation_bytes,
-    count(held_ns) as released_count,
+    case when count(is_allocated_twice) > 0 then count(held_ns) end as released_count,
     sum(held_ns)::bigint as held_duration_ns
 from intermediate.int_allocation
 where bytes > 0

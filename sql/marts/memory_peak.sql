@@ -1,7 +1,8 @@
 -- Peaks of device memory: one row per run, step and device with memory events.
 --
 -- Peaks are over the totals that the allocator reports after each event; on Ascend devices also over the samples of all components
--- (framework, CANN, process), so that the peak reserved is the memory in use. Events that do not pair up are counted.
+-- (framework, CANN, process), so that the peak reserved is the memory in use. Events that do not pair up are counted, among those
+-- that have an address; NULL where none has.
 --
 -- @title Memory peak
 -- @grain run_id, step, device
@@ -26,8 +27,14 @@ select
     max(total_reserved_bytes) as peak_reserved_bytes,
     count(*) filter (where bytes > 0) as allocation_count,
     count(*) filter (where bytes < 0) as free_count,
-    count(*) filter (where is_unmatched_free) as unmatched_free_count,
-    count(*) filter (where is_allocated_twice) as allocated_twice_count
+    case
+        when count(is_unmatched_free) filter (where bytes < 0) > 0 or count(*) filter (where bytes < 0) = 0
+            then count(*) filter (where is_unmatched_free)
+    end as unmatched_free_count,
+    case
+        when count(is_allocated_twice) filter (where bytes > 0) > 0 or count(*) filter (where bytes > 0) = 0
+            then count(*) filter (where is_allocated_twice)
+    end as allocated_twice_count
 from (
     select run_id, step, device, bytes, is_unmatched_free, is_allocated_twice, total_allocated_bytes, total_reserved_bytes
     from intermediate.int_allocation

@@ -1,7 +1,8 @@
 -- Top-level operators and the device time that they launched: one row per run, step and operator name.
 --
 -- Device time without an operator has rows of its own, named in parentheses: no operator around the launch, no launch in
--- the trace, or a graph launch. Sums over the rows equal the device total.
+-- the trace, or a graph launch. Sums over the rows equal the device total. A call that goes on when all operators around its start
+-- have ended is outermost from then on, and counts.
 --
 -- @title Operators
 -- @grain run_id, step, operator_name
@@ -15,10 +16,37 @@
 -- @column device_activity_count count Device activities launched; NULL where the run has none at all
 -- @column device_duration_ns duration_ns Sum of their durations
 with
+-- Threads where calls cross: none, in most traces.
+crossed as (
+    select distinct run_id, pid, tid from intermediate.int_host_call where outlives_parent
+),
+
+outlasting as (
+    select call.*
+    from intermediate.int_host_call as call
+    inner join crossed on call.run_id = crossed.run_id and call.pid = crossed.pid and call.tid = crossed.tid
+    inner join intermediate.int_host_call as outermost
+        on call.run_id = outermost.run_id and call.top_operator_index = outermost.event_index
+    where call.call_kind = 'operator' and call.end_ns > outermost.end_ns
+    -- Whatever else is around its start also outlasts its own outermost one, so that no other call needs to be looked at.
+    qualify call.end_ns > coalesce(
+        max(call.end_ns) over (
+            partition by call.run_id, call.pid, call.tid order by call.start_ns, call.end_ns desc, call.event_index
+            rows between unbounded preceding and 1 preceding
+        ),
+        call.start_ns
+    )
+),
+
 host as (
     select run_id, step, call_name as operator_name, count(*) as call_count, sum(duration_ns)::bigint as host_duration_ns
-    from intermediate.int_host_call
-    where call_kind = 'operator' and top_operator_index = event_index
+    from (
+        select run_id, step, call_name, duration_ns
+        from intermediate.int_host_call
+        where call_kind = 'operator' and top_operator_index = event_index
+        union all
+        select run_id, step, call_name, duration_ns from outlasting
+    )
     group by grouping sets ((run_id, call_name), (run_id, step, call_name))
     having grouping(step) = 1 or step is not null
 ),

@@ -18,6 +18,7 @@
 -- @column average_duration_ns duration_ns Average duration, rounded to the nanosecond
 -- @column max_duration_ns duration_ns Longest
 -- @column min_duration_ns duration_ns Shortest
+-- @column kernel_name_count count Different kernels, or types
 with
 kernel as (
     select
@@ -65,6 +66,7 @@ select
     sum(total_ns)::bigint as total_duration_ns,
     round(sum(total_ns) / sum(call_count))::bigint as average_duration_ns,
     max(max_ns) as max_duration_ns,
-    min(min_ns) as min_duration_ns
+    min(min_ns) as min_duration_ns,
+    count(*) as kernel_name_count
 from named
 group by run_id, step, operator_name, operator_shapes

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.rows import (
+    about,
     annotation,
     collective,
+    detail,
     event,
     gpu_annotation,
     gpu_step,
@@ -15,6 +17,7 @@ from tests.rows import (
     memcpy,
     memory,
     memset,
+    metadata,
     on_device,
     op,
     step,
@@ -440,6 +443,108 @@ def test_an_activity_that_runs_past_the_next_start_on_its_own_stream_is_suspect(
 def test_back_to_back_activities_are_not_suspect_and_a_quarantined_one_makes_none():
     house = views(kernel("a", 10, 10), memset(20, 5), kernel("b", 25, 10), kernel("no duration", 30, None))
     assert house.pairs(SUSPECTS) == {"a": False, "Memset (Device)": False, "b": False, "no duration": False}
+
+
+SUSPECT_NAMES = (
+    "select activity_name from intermediate.int_suspect"
+    " inner join intermediate.int_activity using (run_id, event_index) order by 1"
+)
+
+
+def suspects(*events):
+    """Names of the activities that cannot have run as recorded."""
+    return [name for (name,) in views(*events).rows(SUSPECT_NAMES)]
+
+
+def test_an_activity_of_no_length_neither_is_nor_makes_a_suspect():
+    # ├──────long──────┤├─next─┤
+    #     │thin           │thin2
+    thin = [kernel("long", 1, 13), kernel("thin", 5, 0), kernel("thin2", 16, 0), kernel("next", 14, 9)]
+    assert suspects(*thin) == []
+    # What is hidden behind it still counts.
+    assert suspects(kernel("long", 1, 13), kernel("thin", 5, 0), kernel("inside", 7, 2)) == ["long"]
+    assert suspects(memcpy(1, 13), memset(5, 0)) == []
+
+
+def test_branches_of_one_graph_launch_run_beside_each_other():
+    graph = [
+        launch("cudaGraphLaunch", 1, 3, correlation=5),
+        kernel("left", 11, 20, correlation=5),
+        kernel("right", 14, 5, correlation=5),
+        memcpy(17, 20, correlation=5, name="copy"),
+    ]
+    assert suspects(*graph) == []
+    # One of another launch that begins before the branches have ended is a contradiction, whichever stands between.
+    assert suspects(*graph, kernel("other", 33, 3, correlation=6)) == ["copy"]
+    assert suspects(*graph, kernel("other", 25, 3, correlation=6)) == ["copy", "left"]
+    assert suspects(*graph, kernel("unlaunched", 25, 3)) == ["copy", "left"]
+    # Without a launch there is no common one.
+    assert suspects(kernel("left", 11, 20), kernel("right", 14, 5)) == ["left"]
+
+
+@pytest.mark.parametrize("name", ["AMD Instinct MI300X", "Radeon RX 7900", "gfx942"])
+def test_a_copy_beside_a_kernel_is_harmless_where_queues_are_merged(name):
+    amd = about(device_name=name)
+    assert suspects(amd, kernel("gemm", 11, 20), memcpy(15, 30), memset(20, 1)) == ["Memcpy HtoD"]
+    assert suspects(amd, kernel("gemm", 11, 20), memcpy(15, 3), kernel("__amd_rocclr_copyBuffer", 21, 3)) == []
+    assert suspects(amd, kernel("gemm", 11, 20), memcpy(13, 3), kernel("add", 25, 3)) == ["gemm"]
+    assert suspects(amd, memcpy(11, 20), kernel("gemm", 13, 3), memcpy(25, 3)) == ["Memcpy HtoD"]
+
+
+def test_an_amd_device_that_is_not_named_is_told_by_its_runtime():
+    copies = [kernel("gemm", 11, 20, correlation=1), memcpy(15, 3, correlation=2)]
+    assert suspects(launch("hipLaunchKernel", 1, 2, correlation=1), *copies) == []
+    assert suspects(launch("cudaLaunchKernel", 1, 2, correlation=1), *copies) == ["gemm"]
+    assert suspects(about(device_name="NVIDIA A100"), *copies) == ["gemm"]
+
+
+@pytest.mark.parametrize(("unit", "others"), [(1000, 0), (250, 250), (100, 100)])
+def test_an_overlap_no_longer_than_the_unit_of_the_clock_is_rounding(unit, others):
+    # Starts are rounded to the unit, durations need not be.
+    def overlapping(by):
+        return [
+            kernel("a", 10 * unit, 5 * unit + by),
+            kernel("b", 15 * unit, 7 * unit),
+            kernel("c", 23 * unit + others, 1),
+        ]
+
+    assert suspects(*overlapping(unit)) == []
+    assert suspects(*overlapping(1)) == []
+    assert suspects(*overlapping(unit + 1)) == ["a"]
+
+
+def test_a_clock_of_nanoseconds_explains_no_overlap():
+    assert suspects(kernel("a", 10_001, 5_001), kernel("b", 15_000, 7_000)) == ["a"]
+
+
+def test_a_kernel_may_begin_before_the_end_of_the_one_before_where_devices_can_do_that():
+    longer = kernel("b", 15, 20)
+
+    def chain(name, major, second=longer):
+        properties = metadata("deviceProperties", [{"id": 0, "name": name, "computeMajor": major}])
+        return suspects(about(device_name=name), properties, kernel("a", 11, 9), second)
+
+    assert chain("NVIDIA H100 80GB HBM3", 9) == []
+    assert chain("NVIDIA B200", 10) == []
+    assert chain("NVIDIA A100-SXM4-80GB", 8) == ["a"]
+    assert chain("AMD Instinct MI300X", 9) == ["a"]
+    assert chain("NVIDIA H100 80GB HBM3", 9, kernel("b", 15, 4)) == ["a"]  # it does not outlast it
+    assert chain("NVIDIA H100 80GB HBM3", 9, kernel("b", 15, 5)) == []
+    assert chain("NVIDIA H100 80GB HBM3", 9, memcpy(15, 20)) == ["a"]
+
+
+@pytest.mark.parametrize("value", [None, 5, "text", {"id": 0}, [{"id": "x", "computeMajor": "y"}], [None, 3, {}]])
+def test_properties_of_devices_that_are_no_list_of_objects_are_none(value):
+    house = views(kernel("a", 11, 9), metadata("deviceProperties", value))
+    assert house.rows("select compute_major from staging.stg_device_property") == []
+    assert house.rows("select is_suspect from intermediate.int_device_activity") == [(False,)]
+
+
+def test_on_ascend_devices_a_stream_that_is_not_recorded_is_none():
+    assert suspects(detail("MatMul_1", "MatMulV2", 10, 20), detail("Add_1", "Add", 15, 5)) == []
+    assert suspects(detail("MatMul_1", "MatMulV2", 10, 20, stream=3), detail("Add_1", "Add", 15, 5, stream=3)) == [
+        "MatMul_1"
+    ]
 
 
 def test_suspects_are_flagged_and_never_changed():

@@ -106,6 +106,7 @@ def busy(rank, *, slower=0, cut=False):
         op("lost", 60_020, None),
         problem("text_repaired", 2, 5, "a byte"),
         ("trace_metadata", {"key": "tracemill.flow_category", "value": "flows"}),
+        metadata("deviceProperties", [{"id": 0, "name": "GPU", "computeMajor": 8}, {"id": 1, "name": "GPU"}]),
         event(None, None, None, None),
     ]
     return events + [problem("truncated")] * cut

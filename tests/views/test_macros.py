@@ -1,4 +1,4 @@
-"""The macros that views share: ratio, bandwidth, event_kind, is_step_marker, is_backward_name, own_name, kernel_key."""
+"""The macros that views share."""
 
 from __future__ import annotations
 
@@ -134,3 +134,30 @@ def test_own_name_is_the_name_without_those_around(house, name, parent, own):
 def test_the_key_of_a_kernel_is_its_type_or_its_name_without_numbers_of_collectives(house, kernel_type, name, expected):
     sql = "select macros.kernel_key(?::varchar, ?::varchar)"
     assert house.connection.execute(sql, [kernel_type, name]).fetchone() == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "expected"),
+    [
+        ("[[8, 64], [64]]", "8,64;64"),
+        ("8,64;\r\n64", "8,64;64"),
+        ("[[8, 64], [64], []]", "8,64;64;"),
+        ("8,64;64;", "8,64;64;"),
+        ("[]", ""),
+        ("[[]]", ""),
+        ("", ""),
+        (None, None),
+        # Lists of tensors: what is one input stays apart from as many inputs.
+        ("[[[2, 3], [4, 5]], [6, 7], []]", "[2,3;4,5];6,7;"),
+        ("[[2, 3], [4, 5], [6, 7], []]", "2,3;4,5;6,7;"),
+        ("[[[2, 3]], [4, 5], [6, 7], []]", "[2,3];4,5;6,7;"),
+        ("[[6, 7], [[2, 3], [4, 5]]]", "6,7;[2,3;4,5]"),
+        ("[[[1], [2]], [[3]]]", "[1;2];[3]"),
+        ("[[[]], [2]]", "[];2"),
+        ("[[[], [2]], []]", "[;2];"),
+        ("[[[2], []], []]", "[2;];"),
+        ("[[[4]]]", "[4]"),
+    ],
+)
+def test_shapes_have_one_way_of_writing_and_lists_of_tensors_keep_their_brackets(house, shapes, expected):
+    assert house.connection.execute("select macros.shapes_text(?::varchar)", [shapes]).fetchone() == (expected,)

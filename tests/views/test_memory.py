@@ -120,6 +120,81 @@ def test_devices_processes_and_runs_have_addresses_of_their_own():
     ]
 
 
+def test_of_events_without_an_address_release_and_match_are_not_known():
+    # device 0 has no addresses, device 1 one of two; device 2 has allocations alone
+    house = views(
+        op("aten::mm", 0, 100),
+        memory(64, at=10, address=None),
+        memory(-64, at=30, address=None),
+        memory(64, at=10, address=None, device=1),
+        memory(32, at=20, address=5, device=1),
+        memory(-32, at=25, address=5, device=1),
+        memory(-32, at=26, address=6, device=1),
+        memory(64, at=40, address=None, device=2),
+    )
+    assert house.rows(f"{FLAGS} order by 1") == [
+        (1, None, False),
+        (2, False, None),
+        (3, None, False),
+        (4, False, False),
+        (5, False, False),
+        (6, False, True),
+        (7, None, False),
+    ]
+    memory_columns = "device, allocation_count, released_count, held_duration_ns"
+    assert house.rows(f"select {memory_columns} from marts.memory where operator_name = 'aten::mm' order by 1") == [
+        (0, 1, None, None),
+        (1, 2, 1, 5),
+        (2, 1, None, None),
+    ]
+    peak_columns = "device, free_count, unmatched_free_count, allocated_twice_count"
+    assert house.rows(f"select {peak_columns} from marts.memory_peak order by 1") == [
+        (0, 1, None, None),
+        (1, 2, 1, 0),
+        (2, 0, 0, None),
+    ]
+    assert house.one("select allocations from intermediate.int_operator_memory") == (
+        "aten::mm, 64 bytes, release unknown\n"
+        "aten::mm, 64 bytes, release unknown\n"
+        "aten::mm, 32 bytes, 5 ns\n"
+        "aten::mm, 64 bytes, release unknown",
+    )
+
+
+def test_a_free_and_an_allocation_of_one_address_at_one_time_follow_the_file():
+    # Freed and taken again within a nanosecond: the order of the file is the order of the events.
+    house = views(memory(64, at=10), memory(-64, at=20), memory(32, at=20), memory(-32, at=35))
+    assert house.pairs("select event_index, held_ns from intermediate.int_allocation where bytes > 0") == {0: 10, 2: 15}
+    assert house.rows(f"{FLAGS} where is_allocated_twice or is_unmatched_free") == []
+    # The other way round in the file, it was allocated while taken, and what is freed then is the second.
+    house = views(memory(64, at=10), memory(32, at=20), memory(-64, at=20), memory(-32, at=35))
+    assert house.pairs("select event_index, held_ns from intermediate.int_allocation where bytes > 0") == {
+        0: None,
+        1: 0,
+    }
+    assert house.rows(f"{FLAGS} where is_allocated_twice or is_unmatched_free") == [(0, True, False), (3, False, True)]
+
+
+def test_an_allocation_after_the_end_of_a_step_is_of_none():
+    # steps   ├── 1 ──┤   ├── 2 ──┤
+    #         0      100 150      250
+    house = views(
+        step(1, 0, 100),
+        step(2, 150, 100),
+        [memory(8, at=at, address=at) for at in (0, 99, 100, 149, 150, 249, 250)],
+    )
+    assert house.pairs("select time_ns, step from intermediate.int_allocation") == {
+        0: 1,
+        99: 1,
+        100: None,
+        149: None,
+        150: 2,
+        249: 2,
+        250: None,
+    }
+    assert house.pairs("select step, allocation_count from marts.memory") == {None: 7, 1: 2, 2: 2}
+
+
 def test_events_without_an_address_pair_with_none():
     house = views(memory(64, at=10, address=None), memory(32, at=20, address=None), memory(-64, at=30, address=None))
     assert house.rows(f"{FLAGS} where is_allocated_twice") == []

@@ -58,6 +58,71 @@ def test_an_activity_belongs_to_every_operator_around_its_launch():
     ]
 
 
+def test_a_call_that_outlasts_the_operators_around_its_start_counts():
+    # first   ├──────────┤              launches until 20, then ends
+    # second       ├──────────────┤     crosses the first: the launch at 25 is its own
+    # inside          ├──────┤          crosses the first, too, but the second is around all of it
+    # nested         ├──┤               lies in the first
+    house = views(
+        op("first", 0, 20),
+        op("second", 10, 30),
+        op("inside", 15, 15),
+        op("nested", 13, 2),
+        [launch("cudaLaunchKernel", at, 1, correlation=at) for at in (5, 16, 35)],
+        kernel("a", 100, 3, correlation=5),
+        kernel("b", 110, 4, correlation=16),
+        kernel("c", 120, 5, correlation=35),
+    )
+    assert house.rows(f"select {COLUMNS} from marts.operator order by 1") == [
+        ("first", 1, 20, 2, 7),
+        ("second", 1, 30, 1, 5),
+    ]
+
+
+def test_calls_that_cross_in_a_staircase_each_count_once_and_in_the_step_of_their_start():
+    # step 1 ├─────────────┤  step 2 ├──────────┤
+    # a        ├─────┤
+    # note        ├──────────────┤                an annotation is no operator, and hides none
+    # b              ├──────────┤
+    # c                     ├──────────┤
+    # a                                   ├──┤    on another thread
+    house = views(
+        step(1, 0, 50),
+        step(2, 50, 50),
+        op("a", 5, 20),
+        annotation("note", 10, 60),
+        op("b", 20, 25),
+        op("c", 40, 30),
+        op("a", 75, 5, tid=2),
+        op("b", 76, 9, tid=2),
+    )
+    assert house.rows("select step, operator_name, call_count from marts.operator order by all") == [
+        (1, "a", 1),
+        (1, "b", 1),
+        (1, "c", 1),
+        (2, "a", 1),
+        (2, "b", 1),
+        (None, "a", 2),
+        (None, "b", 2),
+        (None, "c", 1),
+    ]
+    assert house.pairs("select call_name, call_count from marts.host_call where step is null") == {
+        "a": 2,
+        "b": 2,
+        "c": 1,
+        "note": 1,
+    }
+
+
+def test_of_calls_that_end_together_the_one_around_counts():
+    house = views(op("a", 0, 20), op("b", 5, 15), op("c", 10, 20), op("d", 15, 15), op("e", 20, 0), op("f", 30, 0))
+    assert house.pairs("select operator_name, call_count from marts.operator where step is null") == {
+        "a": 1,
+        "c": 1,
+        "f": 1,
+    }
+
+
 def test_device_time_without_an_operator_has_rows_named_in_parentheses():
     house = views(
         launch("cudaLaunchKernel", 10, 1, correlation=1),
