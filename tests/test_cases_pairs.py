@@ -7,6 +7,7 @@ The same kinds of fault are tested on rows of our own in `views/test_kernel_key.
 from __future__ import annotations
 
 import pipeline
+from pipeline.matching import Matching
 from tests.asking import overall, pairs, rows
 from tests.shared import CASES, needs_shared
 
@@ -51,7 +52,7 @@ def test_125_kernels_that_differ_in_the_numbers_of_lambdas_pair(tmp_path):
 
 def test_131_a_list_of_tensors_and_as_many_tensors_are_two_rows(tmp_path):
     for other in ("b.json", "control.json"):
-        tables = compared(tmp_path, "131", ("a.json", other), use_input_shape=True)
+        tables = compared(tmp_path, "131", ("a.json", other), matching=Matching(use_input_shape=True))
         found = [row["diff_total_duration_ns"] for row in tables["kernel_comparison"].rows.to_pylist()]
         assert sorted(found) == [-10_000, 30_000]
         details = tables["operator_detail_comparison"].rows.to_pylist()
