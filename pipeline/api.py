@@ -196,11 +196,12 @@ def _chosen(catalog: Catalog, only: Sequence[str], skip: Sequence[str], details:
 def _alternative(
     connection: duckdb.DuckDBPyConnection, views: list[View], run_ids: Sequence[str], modules: bool
 ) -> list[View]:
-    """The views without those of operators where both runs have modules, or the other way round.
+    """The views without those of operators where both runs have modules with device time, or the other way round.
 
     A kind of which no view was chosen leaves the other as it is.
     """
-    modules_of = "starts_with(forward_name, '/')"  # the optimizer and what is outside are no modules
+    # The optimizer and what is outside are no modules; without device time they have nothing to compare.
+    modules_of = "starts_with(forward_name, '/') and device_total_duration_ns is not null"
     query = f"select count(distinct run_id) from marts.module where run_id in ($base, $comparison) and {modules_of}"
     ((found,),) = connection.execute(query, {"base": run_ids[0], "comparison": run_ids[1]}).fetchall()
     shown = "modules" if modules and found == len(set(run_ids)) else "operators"

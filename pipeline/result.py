@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.catalog.header import Column, View
+
+# Types of columns that say what a row is of; the others hold figures.
+DESCRIPTIONS = frozenset({"id", "name", "text", "category", "flag", "depth"})
 
 
 @dataclass(frozen=True)
@@ -25,15 +29,35 @@ class ResultTable:
 
     @property
     def silence(self) -> str | None:
-        """What to say where a comparison has no rows, or no figure on one side; None where both have some."""
-        count = self.rows.num_rows
-        if not count:
+        """What to say where a comparison has no rows, or no figure on a side; None where both have some."""
+        if not self.rows.num_rows:
             return "No rows for these two runs."
-        for side in ("base", "comparison"):
-            own = [column.name for column in self.columns if column.name.startswith(f"{side}_")]
-            if own and all(self.rows[name].null_count == count for name in own):
-                return f"Nothing was measured in the {side}: all figures are the other run's."
+        silent = [side for side in ("base", "comparison") if not any(self._figures(side))]
+        if len(silent) == 2:
+            return "Nothing was measured in either run."
+        if silent:
+            return f"Nothing was measured in the {silent[0]}: all figures are the other run's."
         return None
+
+    def _figures(self, side: str) -> Iterator[bool]:
+        """For each quantity of a side: is there any?"""
+        own = [column for column in self.columns if column.name.startswith(f"{side}_")]
+        for column in [column for column in own if column.type not in DESCRIPTIONS] or own:
+            yield self.rows[column.name].null_count < self.rows.num_rows
+        if not own:
+            yield True
+
+    @property
+    def rank(self) -> Column | None:
+        """The difference that rows rank by: the first of the view's that both sides have figures for."""
+        ranks = [column for name in self.view.rank for column in self.columns if column.name == name]
+        return next((column for column in ranks if self.compares(column)), ranks[0] if ranks else None)
+
+    def compares(self, diff: Column) -> bool:
+        """Do both sides have figures for a difference?"""
+        stem = diff.name.removeprefix("diff_")
+        sides = [f"{side}_{stem}" for side in ("base", "comparison")]
+        return all(self.rows[name].null_count < self.rows.num_rows for name in sides)
 
 
 # Keys that name the compared scopes: said once, in a title, never in a row.

@@ -14,6 +14,7 @@
 -- @tree column                         (where rows are a tree: names of its nodes, NULL in a row that is none)
 -- @grain column, column
 -- @order column desc, column
+-- @rank diff_column, diff_column      (where rows rank by a difference: by the first that both runs have figures for)
 -- @materialized                        (where the result is kept per run as Parquet)
 -- @column name type meaning            (every output column, in order)
 """
@@ -47,7 +48,7 @@ ALTERNATIVES = ("modules", "operators")
 VIEW_LAYERS = ("staging", "intermediate", "marts")
 _TAGS = (
     "title", "sheet", "headline", "position", "detail", "requires", "alternative", "tree",
-    "grain", "order", "materialized", "column",
+    "grain", "order", "rank", "materialized", "column",
 )  # fmt: skip
 _REFERENCE = re.compile(r"\b(raw|seeds|macros|staging|intermediate|marts)\.([a-z_][a-z0-9_]*)")
 _COMMENT_OR_STRING = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'", re.DOTALL)
@@ -84,6 +85,7 @@ class View:
     alternative: str | None = None
     requires: str | None = None
     tree: str | None = None
+    rank: tuple[str, ...] = ()
 
     @property
     def qualified(self) -> str:
@@ -132,7 +134,8 @@ def parse_view(path: Path) -> View:
         requires=single.get("requires"),
         tree=single.get("tree"),
         position=_position(path, single.get("position", "0")),
-        grain=tuple(part.strip() for part in single["grain"].split(",")),
+        rank=_listed(single.get("rank")),
+        grain=_listed(single["grain"]),
         order=single["order"],
         columns=columns,
         materialized="materialized" in single,
@@ -187,6 +190,10 @@ def _column(path: Path, text: str) -> Column:
     return Column(*parts)
 
 
+def _listed(text: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",")) if text else ()
+
+
 def _position(path: Path, text: str) -> int:
     if not text.isdigit():
         raise CatalogError(f"{path}: @position must be a number, not {text!r}")
@@ -198,9 +205,13 @@ def _check_columns(path: Path, view: View) -> None:
     if len(set(names)) != len(names) or not names:
         raise CatalogError(f"{path}: columns must be listed once each")
     ordered = [re.split(r"\s", part.strip())[0] for part in view.order.split(",")]
-    for name in [*view.grain, *ordered, *([view.tree] if view.tree else [])]:
+    for name in [*view.grain, *ordered, *view.rank, *([view.tree] if view.tree else [])]:
         if name not in names:
-            raise CatalogError(f"{path}: @grain, @order or @tree names {name}, which is no column")
+            raise CatalogError(f"{path}: @grain, @order, @rank or @tree names {name}, which is no column")
+    for name in view.rank:
+        stem = name.removeprefix("diff_")
+        if stem == name or not {f"base_{stem}", f"comparison_{stem}"} <= set(names):
+            raise CatalogError(f"{path}: @rank names {name}, which is no difference of two columns")
 
 
 def _references(body: str) -> frozenset[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
+import pyarrow.compute as pc
 from rich import box
 from rich.console import Console
 from rich.markup import escape
@@ -14,9 +16,9 @@ from rich.text import Text
 
 from pipeline.catalog.header import Column
 from pipeline.render import units
-from pipeline.render.headline import headlines
+from pipeline.render.headline import depth_column, headlines, indented
 from pipeline.render.tabular import console
-from pipeline.result import Comparison, ResultTable, Side
+from pipeline.result import DESCRIPTIONS, Comparison, ResultTable, Side
 
 _KEY_TYPES = ("name", "text", "category")
 _TEXT_TYPES = (*_KEY_TYPES, "id", "flag")
@@ -81,82 +83,111 @@ def _print_table(screen: Console, table: ResultTable, top: int) -> None:
         return
     rows, caption = _chosen(table, top)
     if not rows:
-        screen.print(Text.assemble((table.view.title, "bold"), f": no regression among {table.rows.num_rows:,} rows"))
+        if table.rank is None or table.compares(table.rank):
+            said = f": no regression among {table.rows.num_rows:,} rows"
+            screen.print(Text.assemble((table.view.title, "bold"), said))
         return
-    columns, name_width = _fitting(screen.width, _shown(table), rows)
+    fields, name_width = _fitting(screen.width, _shown(table), rows)
     shown = Table(title=escape(table.view.title), caption=caption, box=box.SIMPLE_HEAD, **_LEFT)
-    for column in columns:
-        if column.type in _KEY_TYPES:
-            shown.add_column(_heading(column), overflow="ellipsis", no_wrap=True, max_width=name_width)
+    for field in fields:
+        if field.is_key:
+            shown.add_column(field.heading, overflow="ellipsis", no_wrap=True, max_width=name_width)
         else:
-            shown.add_column(_heading(column), justify="right", no_wrap=True)
+            shown.add_column(field.heading, justify="right", no_wrap=True)
     for row in rows:
-        shown.add_row(*(_cell(row, column, name_width) for column in columns))
+        shown.add_row(*(_cell(row, field, name_width) for field in fields))
     screen.print(shown)
 
 
-def _fitting(width: int, columns: list[Column], rows: list[dict[str, Any]]) -> tuple[list[Column], int]:
+@dataclass(frozen=True)
+class _Field:
+    """A column of a screen's table: one column of the view, or the two with the names that either side has."""
+
+    columns: tuple[Column, ...]
+    depth: Column | None = None
+
+    @property
+    def column(self) -> Column:
+        """The column that says what kind of value it is."""
+        return self.columns[0]
+
+    @property
+    def is_key(self) -> bool:
+        """Does it name a row?"""
+        return self.column.type in _KEY_TYPES
+
+    @property
+    def heading(self) -> str:
+        """Its title."""
+        side = units.prefix(self.column)
+        if side in ("base", "comparison") and not self.is_key:
+            return f"{side} calls" if self.column.type == "count" else side
+        return units.label(self.column).capitalize() if self.is_key else side or units.label(self.column).capitalize()
+
+    def text(self, row: dict[str, Any]) -> str:
+        """What it says of a row; both names where they differ."""
+        texts = dict.fromkeys(units.row_text(row, column) for column in self.columns)
+        return units.printable(" → ".join(text for text in texts if text))
+
+
+def _fitting(width: int, fields: list[_Field], rows: list[dict[str, Any]]) -> tuple[list[_Field], int]:
     """Columns that fit, and the width left for each column of names: numbers are shown whole or not at all."""
-    columns = list(columns)
+    fields = list(fields)
     while True:
-        numbers = [column for column in columns if column.type not in _KEY_TYPES]
-        names = max(1, len(columns) - len(numbers))
-        texts = ([_heading(column), *(units.row_text(row, column) for row in rows)] for column in numbers)
+        numbers = [field for field in fields if not field.is_key]
+        names = max(1, len(fields) - len(numbers))
+        texts = ([field.heading, *(field.text(row) for row in rows)] for field in numbers)
         taken = sum(max(map(len, cells)) + _PADDING for cells in texts)
         left = (width - taken - 2) // names - _PADDING
-        droppable = [column for column in columns[1:] if column.type in ("count", "share", "text")]
+        droppable = [field for field in fields[1:] if field.column.type in ("count", "share", "text")]
         if left >= _NAME_WIDTH or not droppable:
-            return columns, max(8, left)
-        columns.remove(droppable[-1])
+            return fields, max(8, left)
+        fields.remove(droppable[-1])
 
 
 def _chosen(table: ResultTable, top: int) -> tuple[list[dict[str, Any]], str | None]:
-    """Rows to show: the largest regressions where the order is by a difference, or of a model's parts; else all, or the
-    first of a detail.
-    """
-    by_difference, rows = table.view.order.split(" ")[0], table.rows
-    if by_difference == "row_order":
-        by_difference = next(measure.diff.name for measure in units.measures(table.view) if measure.diff)
-        rows = rows.sort_by([(by_difference, "descending"), ("row_order", "ascending")])
-    if not by_difference.startswith("diff_"):
-        if table.view.detail and rows.num_rows > top:
-            return rows.slice(0, top).to_pylist(), f"first {top} of {rows.num_rows:,} rows"
-        return rows.to_pylist(), None
-    worse = [row for row in rows.slice(0, top).to_pylist() if (row[by_difference] or 0) > 0]
-    return worse, f"top regressions, {len(worse)} of {table.rows.num_rows:,} rows" if worse else None
+    """Rows to show: the largest regressions where rows rank by a difference; else all, or the first of a detail."""
+    rank, count = table.rank, table.rows.num_rows
+    if rank is None:
+        if table.view.detail and count > top:
+            return table.rows.slice(0, top).to_pylist(), f"first {top} of {count:,} rows"
+        return table.rows.to_pylist(), None
+    worst = table.rows.take(pc.sort_indices(table.rows[rank.name], sort_keys=[("", "descending")])).slice(0, top)
+    worse = [row for row in worst.to_pylist() if (row[rank.name] or 0) > 0]
+    return worse, f"top regressions, {len(worse)} of {count:,} rows" if worse else None
 
 
-def _shown(table: ResultTable) -> list[Column]:
-    """Keys, the first quantity on both sides, and how often it was counted."""
-    shown: list[Column] = [
-        c for c in table.columns if c.type in _KEY_TYPES and not units.prefix(c) and c.name not in _HIDDEN
-    ]
-    chosen = units.measures(table.view)
-    main = next((m for m in chosen if m.diff), chosen[0])
-    shown += [main.base, main.comparison, *_present(main.diff, main.ratio)]
-    shown += [c for m in chosen if m is not main and m.name == "call_count" for c in (m.base, m.comparison)]
-    shown += [c for c in table.columns if c.type == "share" and not units.prefix(c)]
-    return shown
+def _shown(table: ResultTable) -> list[_Field]:
+    """Keys, the first quantity that both sides have, and how often it was counted."""
+    keys = [c for c in table.columns if c.type in _KEY_TYPES and c.type != "category" and not _places(table, c)]
+    own = [column for column in keys if not units.prefix(column)]
+    tree = indented(table.view)
+    shown = [_Field((column,), tree[0] if tree and column is tree[1] else None) for column in own]
+    named = {column.name for column in own}
+    for measure in units.measures(table.view):  # rows that each side names by itself
+        if measure.base.type == "name" and measure.name not in named:
+            shown.append(_Field((measure.base, measure.comparison)))
+    chosen = [measure for measure in units.measures(table.view) if measure.base.type not in DESCRIPTIONS]
+    differing = [measure for measure in chosen if measure.diff and measure.base.type != "count"] or chosen
+    main = next((m for m in differing if m.diff and table.compares(m.diff)), differing[0])
+    shown += [_Field((c,)) for c in (main.base, main.comparison, *_present(main.diff, main.ratio))]
+    shown += [_Field((c,)) for m in chosen if m is not main and m.name == "call_count" for c in (m.base, m.comparison)]
+    return shown + [_Field((c,)) for c in table.columns if c.type == "share" and not units.prefix(c)]
 
 
-_HIDDEN = ("parent_metric", "scope", "kernel_class", "call_kind", "matched_by")
+def _places(table: ResultTable, column: Column) -> bool:
+    """Does a column only place a row in a tree, as its indentation does?"""
+    return depth_column(table.view) is not None and column.name.startswith("parent_")
 
 
 def _present(*columns: Column | None) -> Iterator[Column]:
     return (column for column in columns if column is not None)
 
 
-def _heading(column: Column) -> str:
-    side = units.prefix(column)
-    if side in ("base", "comparison"):
-        return f"{side} calls" if column.type == "count" else side
-    return side or units.label(column).capitalize()
-
-
-def _cell(row: dict[str, Any], column: Column, width: int) -> Text:
-    cell = units.printable(units.row_text(row, column))
-    if column.type in _KEY_TYPES:
-        cell = "  " * (row.get("depth") or 0) + cell if column.name == "metric" else cell
+def _cell(row: dict[str, Any], field: _Field, width: int) -> Text:
+    cell, column = field.text(row), field.column
+    if field.is_key:
+        cell = "  " * (row[field.depth.name] or 0) + cell if field.depth else cell
         if column.name.endswith("module_name") and len(cell) > width:  # the end of a path tells modules apart
             mark = cell[: cell.find("/")]
             cell = f"{mark}…{cell[len(mark) + 1 - width :]}"

@@ -95,6 +95,7 @@ def headlines(view: View, rows: list[dict[str, Any]]) -> Iterator[Headline]:
     depth, measure = depth_column(view), next(iter(units.measures(view)), None)
     if depth is None or measure is None or measure.diff is None:
         return
+    diff = measure.diff.name
     roots = [place for place, row in enumerate(rows) if row[depth.name] == 0]
     for start, end in zip(roots, [*roots, len(rows)][1:], strict=True):
         parts = [row for row in rows[start + 1 : end] if row[depth.name] == 1]
@@ -103,7 +104,7 @@ def headlines(view: View, rows: list[dict[str, Any]]) -> Iterator[Headline]:
             name=_name(view, rows[start]) + _categories(view, rows[start]),
             measure=measure,
             row=rows[start],
-            parts=[(_name(view, part), part[measure.diff.name] or 0) for part in parts],
+            parts=[(_name(view, row), row[diff]) for row in parts if row[diff] is not None],
         )
 
 
@@ -112,11 +113,18 @@ def depth_column(view: View) -> Column | None:
     return next((column for column in view.columns if column.type == "depth"), None)
 
 
+def indented(view: View) -> tuple[Column, Column] | None:
+    """The depth column and the names that it indents; None where rows are no tree, or rank by a difference."""
+    depth, name = depth_column(view), next((column for column in view.columns if column.type == "name"), None)
+    return (depth, name) if depth and name and not view.rank else None
+
+
 def _owner(view: View, row: dict[str, Any]) -> str:
     """Whose root row it is, from the ids that tell rows apart: `Device 0: `."""
     keys = [column for column in view.columns if column.name in view.grain and not units.prefix(column)]
     ids = [column for column in keys if column.type == "id"]
-    return "".join(f"{units.label(column).removesuffix(' Ordinal')} {row[column.name]}: " for column in ids)
+    known = [column for column in ids if row[column.name] is not None]
+    return "".join(f"{units.label(column).removesuffix(' Ordinal')} {row[column.name]}: " for column in known)
 
 
 def _categories(view: View, row: dict[str, Any]) -> str:
@@ -134,7 +142,8 @@ def _waterfall(measure: units.Measure, ends: tuple[int, int], parts: list[tuple[
         return None
     unit, divisor = CHART_UNITS[measure.diff.type]
     rest = ends[1] - ends[0] - sum(part for _, part in parts)
-    steps = [*parts, *([("in no part", rest)] if rest else [])]
+    # Averages are rounded one by one: each may be off by half of what its type counts in, a difference by one.
+    steps = [*parts, *([("in no part", rest)] if abs(rest) > len(parts) + 1 else [])]
     names = [chart_text(name) for name in ("Base", *(name for name, _ in steps), "Comparison")]
     changes = [units.text(part, measure.diff, signed=True) for _, part in steps]
     texts = [units.text(ends[0], measure.base), *changes, units.text(ends[1], measure.comparison)]

@@ -90,19 +90,24 @@ def duration(nanoseconds: int) -> str:
 
 
 def row_text(row: dict[str, Any], column: Column) -> str:
-    """A cell of a row: as `text`, with `new` and `gone` for the ratio of a row that one side lacks."""
+    """A cell of a row: as `text`, with a mark for the ratio of a row that lacks a figure."""
     value = row[column.name]
     side = prefix(column)
     if side == "ratio" and value is None:
         name = column.name.removeprefix("ratio_")
-        return missing_mark(row.get(f"base_{name}") is None, row.get(f"comparison_{name}") is None)
+        return missing_mark(*(row.get(f"{side}_{name}") is None for side in ("base", "comparison", "diff")))
     return text(value, column, signed=side == "diff")
 
 
-def missing_mark(base_missing: bool, comparison_missing: bool) -> str:
-    """What stands for the ratio of a row that one side lacks."""
-    if base_missing == comparison_missing:
+def missing_mark(base_missing: bool, comparison_missing: bool, diff_missing: bool) -> str:
+    """What stands for a ratio: `new` or `gone` where one side lacks the row, which counts as nothing in the difference.
+
+    Without a difference the figure was not measured: it is not known.
+    """
+    if not base_missing and not comparison_missing:
         return ""
+    if diff_missing:
+        return "not known"
     return "new" if base_missing else "gone"
 
 

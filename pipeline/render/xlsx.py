@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ import xlsxwriter
 
 from pipeline.catalog.header import Column
 from pipeline.render import units
+from pipeline.render.headline import indented
 from pipeline.render.sheetrows import SheetRows, flags, numbers, pack, rows_text, texts
 from pipeline.result import Comparison, ResultTable
 
@@ -121,10 +123,11 @@ class _Sheet:
             self.sheet.write_blank(HEADER_ROWS, place, None, self.workbook.add_format(style))
 
     def _style(self, styles: list[str], place: int, batch: pa.RecordBatch) -> pa.Array | str:
-        """A column's style; the names of metrics are indented row by row."""
-        if self.columns[place].name != "metric" or "depth" not in batch.schema.names:
+        """A column's style; the names of a tree are indented row by row."""
+        tree = indented(self.table.view)
+        if tree is None or self.columns[place] is not tree[1]:
             return styles[place]
-        return pa.array(styles[-_INDENTS:]).take(pc.min_element_wise(batch["depth"], _INDENTS - 1))
+        return pa.array(styles[-_INDENTS:]).take(pc.min_element_wise(batch[tree[0].name], _INDENTS - 1))
 
     def _write_bands(self) -> None:
         titles = {
@@ -190,9 +193,10 @@ def _contents(batch: pa.RecordBatch, column: Column) -> pa.Array:
 def _marks(batch: pa.RecordBatch, column: Column) -> pa.Array:
     """What a ratio without a value says, by which side is missing."""
     name = column.name.removeprefix("ratio_")
-    missing = [_is_missing(batch, f"{side}_{name}").cast(pa.int8()) for side in ("base", "comparison")]
-    marks = [units.missing_mark(base, comparison) or None for base in (False, True) for comparison in (False, True)]
-    return pa.array(marks, pa.string()).take(pc.add(pc.multiply(missing[0], 2), missing[1]))
+    missing = [_is_missing(batch, f"{side}_{name}").cast(pa.int8()) for side in ("base", "comparison", "diff")]
+    marks = [units.missing_mark(*flags) or None for flags in product((False, True), repeat=3)]
+    base, comparison, diff = (pc.multiply(flag, weight) for flag, weight in zip(missing, (4, 2, 1), strict=True))
+    return pa.array(marks, pa.string()).take(pc.add(pc.add(base, comparison), diff))
 
 
 def _is_missing(batch: pa.RecordBatch, name: str) -> pa.Array:

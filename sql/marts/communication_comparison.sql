@@ -9,6 +9,7 @@
 -- @position 60
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, collective_name, task_name
 -- @order diff_collective_duration_ns desc, collective_name, depth, diff_total_duration_ns desc, task_name
+-- @rank diff_collective_duration_ns
 -- @column base_run_id id Run compared with
 -- @column base_step id Its step; NULL for the whole run
 -- @column comparison_run_id id Run compared

@@ -8,6 +8,7 @@
 -- @position 65
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, transport
 -- @order diff_transit_duration_ns desc, transport
+-- @rank diff_transit_duration_ns
 -- @column base_run_id id Run compared with
 -- @column base_step id Its step; NULL for the whole run
 -- @column comparison_run_id id Run compared

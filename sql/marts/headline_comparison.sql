@@ -1,49 +1,51 @@
 -- How the E2E time of two runs differs and where: one row per pair of scopes, device and metric, E2E Time and its parts.
 --
--- The parts sum to E2E Time, and their differences to its difference. Whole runs that recorded different numbers of steps
--- do not compare: for them, the figures are averages over complete steps, as `scope` says. Devices are matched by
--- their place among the run's devices.
+-- The parts sum to E2E Time, and their differences to its difference. Where a side does not tell copies, Free Time is a part, and SDMA
+-- and Free stand below it, not known. Whole runs that recorded different numbers of steps do not compare: for them, the
+-- figures are averages over complete steps, as `scope` says, each rounded once, so that the parts sum to theirs within a
+-- nanosecond a part. Devices are matched by their place among the run's devices. Where a run has no device activities, the headline is Host
+-- Wall Clock, from the first start to the last end of host calls.
 --
 -- @title Headline
 -- @sheet Summary
 -- @headline
 -- @position 0
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, device_ordinal, metric
--- @order device_ordinal, metric_order
+-- @order device_ordinal nulls first, metric_order
 -- @column base_run_id id Run compared with
 -- @column base_step id Its step; NULL for the whole run
 -- @column comparison_run_id id Run compared
 -- @column comparison_step id Its step; NULL for the whole run
--- @column device_ordinal id Place of the device among the run's devices, from 0
--- @column scope category step, whole run or average complete step
+-- @column device_ordinal id Place of the device among the run's devices, from 0; NULL for the host
+-- @column scope category step, whole run, average complete step, or average step where no run has device activities
 -- @column metric name Metric
--- @column depth depth 0 for E2E Time, 1 for its parts
+-- @column depth depth 0 for E2E Time and Host Wall Clock, 1 for the parts of E2E Time
 -- @column metric_order id Place among the metrics
 -- @column base_duration_ns duration_ns Time, base
 -- @column comparison_duration_ns duration_ns Time, comparison
 -- @column diff_duration_ns duration_ns Time, comparison − base
 -- @column ratio_duration_ns ratio Time, comparison / base
--- @column share_of_diff share Part of the E2E time's difference
+-- @column share_of_diff share Part of the difference of E2E Time
 with
 whole as (
     select
         pair.*,
-        false as is_average,
+        case when pair.base_step is null and pair.comparison_step is null then 'whole run' else 'step' end as scope,
         base.device_ordinal,
         base.metric,
         base.metric_order,
         base.duration_ns as base_duration_ns,
         comparison.duration_ns as comparison_duration_ns
     from intermediate.int_scope_pair as pair
-    inner join marts.overall as base
+    inner join marts.metric as base
         on pair.base_run_id = base.run_id and pair.base_step is not distinct from base.step
-    inner join marts.overall as comparison
+    inner join marts.metric as comparison
         on
             pair.comparison_run_id = comparison.run_id
             and pair.comparison_step is not distinct from comparison.step
-            and base.device_ordinal = comparison.device_ordinal
+            and base.device_ordinal is not distinct from comparison.device_ordinal
             and base.metric = comparison.metric
-    where base.is_part
+    where base.is_part or base.metric in ('E2E Time', 'Free Time', 'Host Wall Clock')
 ),
 
 average as (
@@ -52,7 +54,10 @@ average as (
         null::bigint as base_step,
         comparison.run_id as comparison_run_id,
         null::bigint as comparison_step,
-        true as is_average,
+        case
+            when base.complete_step_count is null and comparison.complete_step_count is null then 'average step'
+            else 'average complete step'
+        end as scope,
         base.device_ordinal,
         base.metric,
         base.metric_order,
@@ -60,33 +65,36 @@ average as (
         comparison.average_duration_ns as comparison_duration_ns
     from marts.step_average as base
     inner join marts.step_average as comparison
-        on base.device_ordinal = comparison.device_ordinal and base.metric = comparison.metric
+        on base.device_ordinal is not distinct from comparison.device_ordinal and base.metric = comparison.metric
     where
-        base.is_part
+        (base.is_part or base.metric in ('E2E Time', 'Free Time', 'Host Wall Clock'))
         and base.step_count <> comparison.step_count
-        and base.complete_step_count > 0
-        and comparison.complete_step_count > 0
+        and coalesce(base.complete_step_count, base.step_count) > 0
+        and coalesce(comparison.complete_step_count, comparison.step_count) > 0
 ),
 
 matched as (
     select *
     from (select * from whole union all select * from average)
-    qualify is_average = bool_or(is_average) over (
-        partition by base_run_id, base_step, comparison_run_id, comparison_step
-    )
+    window pair as (partition by base_run_id, base_step, comparison_run_id, comparison_step)
+    qualify starts_with(scope, 'average') = bool_or(starts_with(scope, 'average')) over pair
 ),
 
-metric as (
-    select * from matched
-    union all
+-- What is known of each device, and of the pair: not measured is NULL.
+known as (
     select
-        * exclude (metric, metric_order, base_duration_ns, comparison_duration_ns),
-        'E2E Time' as metric,
-        '' as metric_order,
-        sum(base_duration_ns)::bigint as base_duration_ns,
-        sum(comparison_duration_ns)::bigint as comparison_duration_ns
+        *,
+        bool_or(metric = 'E2E Time' and (base_duration_ns is not null or comparison_duration_ns is not null)) over device
+            as has_device,
+        bool_or(metric = 'E2E Time' and base_duration_ns is not null and comparison_duration_ns is not null) over pair
+            as compares_devices,
+        bool_or(metric = 'E2E Time' and base_duration_ns is not null and comparison_duration_ns is not null) over device
+        and bool_or(metric = 'SDMA' and (base_duration_ns is null or comparison_duration_ns is null)) over device
+            as is_free_whole
     from matched
-    group by all
+    window
+        pair as (partition by base_run_id, base_step, comparison_run_id, comparison_step),
+        device as (partition by base_run_id, base_step, comparison_run_id, comparison_step, device_ordinal)
 )
 
 select
@@ -95,22 +103,28 @@ select
     comparison_run_id,
     comparison_step,
     device_ordinal,
-    case
-        when is_average then 'average complete step'
-        when base_step is null and comparison_step is null then 'whole run'
-        else 'step'
-    end as scope,
+    scope,
     metric,
-    case when metric_order = '' then 0 else 1 end::integer as depth,
+    case
+        when metric in ('E2E Time', 'Host Wall Clock') then 0
+        when metric in ('SDMA', 'Free') and is_free_whole then 2
+        else 1
+    end::integer as depth,
     metric_order,
     base_duration_ns,
     comparison_duration_ns,
     comparison_duration_ns - base_duration_ns as diff_duration_ns,
     macros.ratio(base_duration_ns, comparison_duration_ns) as ratio_duration_ns,
     (comparison_duration_ns - base_duration_ns) / nullif(
-        sum(comparison_duration_ns - base_duration_ns) filter (where metric_order > '') over (
+        max(comparison_duration_ns - base_duration_ns) filter (where metric in ('E2E Time', 'Host Wall Clock')) over (
             partition by base_run_id, base_step, comparison_run_id, comparison_step, device_ordinal
         ),
         0
     )::double as share_of_diff
-from metric
+from known
+where
+    case metric
+        when 'Host Wall Clock' then not compares_devices
+        when 'Free Time' then is_free_whole
+        else has_device
+    end

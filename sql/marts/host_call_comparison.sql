@@ -7,6 +7,7 @@
 -- @position 80
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, call_name, call_kind
 -- @order diff_self_duration_ns desc, call_name
+-- @rank diff_self_duration_ns
 -- @column base_run_id id Run compared with
 -- @column base_step id Its step; NULL for the whole run
 -- @column comparison_run_id id Run compared

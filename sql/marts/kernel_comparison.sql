@@ -11,6 +11,7 @@
 -- @position 50
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, kernel_name, input_shapes
 -- @order diff_total_duration_ns desc, kernel_name, input_shapes
+-- @rank diff_total_duration_ns
 -- @column base_run_id id Run compared with
 -- @column base_step id Its step; NULL for the whole run
 -- @column comparison_run_id id Run compared

@@ -8,6 +8,7 @@
 -- @position 55
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, kernel_type, accelerator_core
 -- @order diff_total_duration_ns desc, kernel_type, accelerator_core
+-- @rank diff_total_duration_ns
 -- @column base_run_id id Run compared with
 -- @column base_step id Its step; NULL for the whole run
 -- @column comparison_run_id id Run compared

@@ -7,6 +7,7 @@
 -- @position 70
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, operator_name
 -- @order diff_allocated_bytes desc, operator_name
+-- @rank diff_allocated_bytes
 -- @column base_run_id id Run compared with
 -- @column base_step id Its step; NULL for the whole run
 -- @column comparison_run_id id Run compared

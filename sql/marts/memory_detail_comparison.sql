@@ -10,6 +10,7 @@
 -- @requires memory_event_count
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, row_order
 -- @order row_order
+-- @rank diff_allocated_bytes
 -- @column base_run_id id Run compared with
 -- @column base_step id Its step; NULL for the whole run
 -- @column comparison_run_id id Run compared

@@ -8,7 +8,8 @@
 -- @position 40
 -- @alternative operators
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, operator_name
--- @order diff_device_duration_ns desc, operator_name
+-- @order diff_device_duration_ns desc, diff_host_duration_ns desc, operator_name
+-- @rank diff_device_duration_ns, diff_host_duration_ns
 -- @column base_run_id id Run compared with
 -- @column base_step id Its step; NULL for the whole run
 -- @column comparison_run_id id Run compared

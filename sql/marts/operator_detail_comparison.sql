@@ -12,6 +12,7 @@
 -- @alternative operators
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, row_order
 -- @order row_order
+-- @rank diff_device_duration_ns
 -- @column base_run_id id Run compared with
 -- @column base_step id Its step; NULL for the whole run
 -- @column comparison_run_id id Run compared

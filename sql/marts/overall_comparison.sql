@@ -1,18 +1,18 @@
 -- Overall metrics of two runs side by side: one row per pair of scopes, device and metric.
 --
 -- Devices are matched by their place among the run's devices. The differences of the parts of a metric sum to its own. A class
--- of kernels that one side lacks counts as nothing there; where a side has no device activities at all, nothing is compared.
+-- of kernels that one side lacks counts as nothing there; where a side has no device activities at all, only Host Wall Clock compares.
 --
 -- @title Overall metrics
 -- @sheet OverallMetrics
 -- @position 10
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, device_ordinal, metric, parent_metric, depth
--- @order device_ordinal, metric_order
+-- @order device_ordinal nulls last, metric_order
 -- @column base_run_id id Run compared with
 -- @column base_step id Its step; NULL for the whole run
 -- @column comparison_run_id id Run compared
 -- @column comparison_step id Its step; NULL for the whole run
--- @column device_ordinal id Place of the device among the run's devices, from 0
+-- @column device_ordinal id Place of the device among the run's devices, from 0; NULL for the host
 -- @column metric name Metric
 -- @column parent_metric name Metric that it is a part of
 -- @column depth depth Depth in the tree
@@ -38,7 +38,7 @@ either as (
         entry.parent_metric,
         entry.depth
     from intermediate.int_scope_pair as pair
-    inner join marts.overall as entry
+    inner join marts.metric as entry
         on pair.base_run_id = entry.run_id and pair.base_step is not distinct from entry.step
     union
     select
@@ -48,7 +48,7 @@ either as (
         entry.parent_metric,
         entry.depth
     from intermediate.int_scope_pair as pair
-    inner join marts.overall as entry
+    inner join marts.metric as entry
         on pair.comparison_run_id = entry.run_id and pair.comparison_step is not distinct from entry.step
 )
 
@@ -84,7 +84,7 @@ select
     end as diff_total_duration_ns,
     macros.ratio(base.duration_ns, comparison.duration_ns) as ratio_duration_ns
 from either
-left join marts.overall as base
+left join marts.metric as base
     on
         either.base_run_id = base.run_id
         and either.base_step is not distinct from base.step
@@ -92,7 +92,7 @@ left join marts.overall as base
         and either.metric is not distinct from base.metric
         and either.parent_metric is not distinct from base.parent_metric
         and either.depth is not distinct from base.depth
-left join marts.overall as comparison
+left join marts.metric as comparison
     on
         either.comparison_run_id = comparison.run_id
         and either.comparison_step is not distinct from comparison.step
@@ -101,5 +101,10 @@ left join marts.overall as comparison
         and either.parent_metric is not distinct from comparison.parent_metric
         and either.depth is not distinct from comparison.depth
 window scope as (
-    partition by either.base_run_id, either.base_step, either.comparison_run_id, either.comparison_step
+    partition by
+        either.base_run_id,
+        either.base_step,
+        either.comparison_run_id,
+        either.comparison_step,
+        either.device_ordinal is null
 )

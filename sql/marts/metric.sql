@@ -1,0 +1,46 @@
+-- What runs are compared by as a whole, the overall metrics of devices and the wall clock of the host: one row per run, step, device and metric.
+--
+-- @title Metrics of devices and host
+-- @grain run_id, step, device_ordinal, metric
+-- @order run_id, step, device_ordinal, metric_order
+-- @column run_id id Run
+-- @column step id Step; NULL for the whole run
+-- @column device_ordinal id Place of the device among the run's devices, from 0; NULL for the host
+-- @column metric name Metric
+-- @column parent_metric name Metric that it is a part of
+-- @column depth depth Depth in the tree
+-- @column is_part flag Is it one of the parts that E2E Time is the sum of?
+-- @column metric_order id Place in the tree, as a path: the same for a metric in every run
+-- @column duration_ns duration_ns Time
+-- @column share_of_e2e share Part of E2E Time
+-- @column call_count count Activities or calls that it stands for
+-- @column total_duration_ns duration_ns Sum of their durations, overlaps counted each time
+select
+    run_id,
+    step,
+    device_ordinal,
+    metric,
+    parent_metric,
+    depth,
+    is_part,
+    metric_order,
+    duration_ns,
+    share_of_e2e,
+    call_count,
+    total_duration_ns
+from marts.overall
+union all
+select
+    run_id,
+    step,
+    null as device_ordinal,
+    'Host Wall Clock' as metric,
+    null as parent_metric,
+    0 as depth,
+    false as is_part,
+    '5' as metric_order,
+    wall_clock_ns as duration_ns,
+    null as share_of_e2e,
+    host_call_count as call_count,
+    total_duration_ns
+from marts.host_time
