@@ -65,6 +65,8 @@ def test_a_header_is_prose_then_tags(tmp_path):
         ("@grain run_id, thing", "@grain run_id, thin", "names thin"),
         ("@order thing desc", "@order rank", "names rank"),
         ("-- @title Things\n", "-- @title Things\n-- @tree branch\n", "names branch"),
+        ("-- @title Things\n", "-- @title Things\n-- @rank branch\n", "names branch"),
+        ("-- @title Things\n", "-- @title Things\n-- @rank thing\n", "no difference of two columns"),
         ("select run_id", "create view x as select run_id", "bare select"),
     ],
 )
