@@ -191,5 +191,6 @@ PROBLEM_KINDS: dict[str, str] = {
     "untimed_call": "host calls without a usable time were left out",
     "overlap_analysis": "figures of the profiler's Overlap Analysis, which are shown, do not agree with the activities",
     "flow_category": "the category that --gpu-flow-cat named links no device activity that lacks a launch",
+    "collective_size": "sizes of a collective's input and output contradict each other, or the number of ranks",
     "overlap": "activities run past a later start on their own stream (suspect, unchanged)",
 }

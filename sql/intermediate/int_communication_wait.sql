@@ -18,7 +18,7 @@ with
 part as (
     select run_id, step, device, process_group, null::bigint as plane, start_ns, end_ns
     from intermediate.int_collective
-    where run_id in (select run_id from intermediate.int_activity where is_collective)
+    where (run_id, event_index) in (select (run_id, event_index) from intermediate.int_activity where is_collective)
     union all
     select run_id, step, device, process_group, plane, start_ns, end_ns
     from intermediate.int_collective_task

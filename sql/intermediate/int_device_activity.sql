@@ -4,6 +4,11 @@
 -- and duration are both 0, further from the rest than the rest is long, has no usable time either. An activity that cannot
 -- have run as recorded (`int_suspect`) is suspect, and left as it is.
 --
+-- Communication is what the kernel's name says, what carries a collective's metadata, and what was launched below a call of a
+-- collective: kernels, whatever their names, and copies from device to device. Of copies that carry metadata, any. Kernels that a
+-- rule calls auxiliary (a check of the input for NaN) are none. Kernels of an Ascend device that communicate outside of the tracks of
+-- groups (MoeDistributeDispatch) count as computing where the profiler's Overlap Analysis, which is shown, counts them so.
+--
 -- @title Device activities
 -- @grain run_id, event_index
 -- @order run_id, event_index
@@ -22,7 +27,7 @@
 -- @column duration_ns duration_ns Duration
 -- @column end_ns timestamp_ns End
 -- @column bytes bytes Bytes copied or set
--- @column kernel_class category Class of a kernel; NULL for memory copies and sets
+-- @column kernel_class category Class of a kernel; NULL for memory copies and sets that are no collective
 -- @column kernel_unit category Cube or Vector, Trans or No Trans
 -- @column class_rule text Rule that decided the class
 -- @column is_backward flag Was it launched by the backward pass? On Ascend devices also told by the type of the kernel
@@ -38,7 +43,7 @@
 -- @column step id Step that it belongs to
 -- @column quarantine_reason text Why its time is not usable; NULL for all that count
 -- @column is_suspect flag Does it run past a later start on its own stream, for no known reason?
--- @column args text Arguments of a collective kernel, JSON
+-- @column args text Arguments of a collective, JSON
 with
 extent as (
     select run_id, min(start_ns) as first_ns, max(end_ns) - min(start_ns) as length_ns
@@ -65,10 +70,22 @@ classified as (
     select
         judged.*,
         launch.* exclude (run_id, event_index),
-        class.* exclude (run_id, kernel_name, measured_unit, operator_name),
+        class.* exclude (run_id, kernel_name, measured_unit, operator_name, is_auxiliary),
         suspect.event_index is not null as is_suspect,
-        judged.is_collective
-        or coalesce(judged.activity_kind = 'kernel' and json_exists(judged.args, '$."Collective name"'), false) as has_collective
+        not coalesce(class.is_auxiliary, false)
+        and judged.activity_kind <> 'memset'
+        and coalesce(judged.args ->> '$."Collective name"' <> '', false) as carries_collective,
+        case
+            when
+                not judged.is_npu
+                and not coalesce(class.is_auxiliary, false)
+                and (
+                    judged.activity_kind = 'kernel'
+                    or judged.activity_kind = 'memcpy'
+                    and regexp_matches(judged.activity_name, 'PtoP|DtoD|Peer|DeviceToDevice', 'i')
+                )
+                then call.call_name
+        end as collective_call
     from judged
     left join intermediate.int_activity_launch as launch
         on judged.run_id = launch.run_id and judged.event_index = launch.event_index
@@ -81,6 +98,13 @@ classified as (
             and macros.kernel_key(judged.kernel_type, judged.activity_name) = class.kernel_name
             and macros.measured_unit(judged.accelerator_core, judged.matrix_ns) = class.measured_unit
             and coalesce(launch.operator_name, '') = class.operator_name
+    left join intermediate.int_collective_call as call
+        on judged.run_id = call.run_id and judged.event_index = call.event_index
+),
+
+told as (
+    select *, is_collective or carries_collective or collective_call is not null as has_collective
+    from classified
 )
 
 select
@@ -88,7 +112,8 @@ select
     event_index,
     activity_kind,
     case
-        when has_collective or kernel_class = 'Communication' then 'communication'
+        when has_collective then 'communication'
+        when kernel_class = 'Communication' and not (is_npu and run_id in (select run_id from intermediate.int_overlap)) then 'communication'
         when activity_kind <> 'kernel' or kernel_class = 'Copy' then 'copy'
         else 'compute'
     end as activity_class,
@@ -104,7 +129,12 @@ select
     bytes,
     case when has_collective then 'Communication' else kernel_class end as kernel_class,
     case when not has_collective then kernel_unit end as kernel_unit,
-    case when is_collective then 'collective of CANN' when has_collective then 'carries Collective name' else class_rule end as class_rule,
+    case
+        when is_collective then 'collective of CANN'
+        when carries_collective then 'carries Collective name'
+        when collective_call is not null and kernel_class is distinct from 'Communication' then 'launched below ' || collective_call
+        else class_rule
+    end as class_rule,
     coalesce(is_backward, false) or coalesce(is_npu and regexp_matches(lower(kernel_type), 'grad|backprop'), false) as is_backward,
     launch_index,
     launch_name,
@@ -119,4 +149,4 @@ select
     quarantine_reason,
     is_suspect,
     case when has_collective or kernel_class = 'Communication' then args end as args
-from classified
+from told

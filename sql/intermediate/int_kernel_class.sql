@@ -1,8 +1,10 @@
 -- Classes of kernels by name: one row per run, kernel, its type and unit where they are recorded, and launching operator.
 --
--- Patterns are rows of `seeds.kernel_class` (globs, compared in lower case), the first that matches wins. They match the name of a kernel or
--- operator, not the scope of the network that MindSpore writes before it. Communication
--- (also in one with computing) and copies are told by the kernel's name alone; else the operator decides the class and the kernel the unit; kernels
+-- Patterns are rows of `seeds.kernel_class` (globs, compared in lower case), the first that matches wins. Those of the subject
+-- `kernel` are held against the whole name, `symbol` and `auxiliary` against the name without template arguments and parameters; of neither
+-- with the scope of the network that MindSpore writes before it. Communication
+-- (also in one with computing) and copies are told by the kernel's name alone; else the operator decides the class and the kernel the unit, but
+-- for a matrix product or convolution inside an operator of attention, which is what it is called; kernels
 -- without an operator (graph replays, device-only traces) are told by their name. On Ascend devices the type stands for the name,
 -- and the unit is the measured one: Cube where the matrix unit worked, else Vector; a kernel that no rule knows has the class of its unit.
 --
@@ -16,6 +18,7 @@
 -- @column kernel_class category Class
 -- @column kernel_unit category Cube (matrix unit) or Vector; for the class Vector, Trans (layout change) or No Trans
 -- @column class_rule text Rule that decided the class
+-- @column is_auxiliary flag Is it launched for a collective without communicating?
 with
 pair as (
     select distinct
@@ -33,7 +36,13 @@ kernel_rule as (
     select name.kernel_name, min_by(candidate, candidate.rule_order) as matched
     from (select distinct kernel_name from pair) as name
     inner join seeds.kernel_class as candidate
-        on candidate.subject = 'kernel' and lower(macros.unscoped_name(name.kernel_name)) glob lower(candidate.pattern)
+        on
+            candidate.subject <> 'operator'
+            and lower(
+                macros.unscoped_name(
+                    case when candidate.subject = 'kernel' then name.kernel_name else macros.kernel_symbol(name.kernel_name) end
+                )
+            ) glob lower(candidate.pattern)
     group by name.kernel_name
 ),
 
@@ -51,6 +60,9 @@ decided as (
         kernel_rule.matched as by_kernel,
         case
             when kernel_rule.matched.class in ('Communication', 'Copy', 'Fused Compute and Communication') then kernel_rule.matched
+            when kernel_rule.matched.subject = 'auxiliary' then kernel_rule.matched
+            when operator_rule.matched.class like '%Attention' and kernel_rule.matched.class in ('Matmul', 'Conv')
+                then kernel_rule.matched
             else coalesce(operator_rule.matched, kernel_rule.matched)
         end as decisive
     from pair
@@ -74,5 +86,6 @@ select
             end
         when decisive is null and measured_unit = 'Vector' then 'No Trans'
     end as kernel_unit,
-    coalesce(decisive.rule, case when measured_unit <> '' then 'no rule; the unit that it ran on' end, 'no rule') as class_rule
+    coalesce(decisive.rule, case when measured_unit <> '' then 'no rule; the unit that it ran on' end, 'no rule') as class_rule,
+    coalesce(decisive.subject = 'auxiliary', false) as is_auxiliary
 from decided

@@ -1,7 +1,7 @@
 -- Collectives: one row per run, step, collective, process group, group size and data type.
 --
 -- Bandwidths are over the calls whose size is known: bytes / time, and times the bus factor for the bus bandwidth. They
--- include the time spent waiting for other ranks.
+-- include the time spent waiting for other ranks. An all-to-all with split sizes has none but what it sends to other ranks / time.
 --
 -- @title Communication
 -- @grain run_id, step, collective_name, process_group, group_size, data_type
@@ -22,6 +22,8 @@
 -- @column output_bytes bytes Size of all outputs
 -- @column algorithm_bandwidth bandwidth Algorithm bandwidth
 -- @column bus_bandwidth bandwidth Bus bandwidth
+-- @column sent_bytes bytes What all-to-alls with split sizes send to other ranks
+-- @column sent_bandwidth bandwidth These bytes / the time of these calls
 select
     run_id,
     step,
@@ -40,7 +42,9 @@ select
         as algorithm_bandwidth,
     macros.bandwidth(
         sum(algorithm_bytes * bus_factor), sum(duration_ns) filter (where algorithm_bytes * bus_factor is not null)
-    ) as bus_bandwidth
+    ) as bus_bandwidth,
+    sum(sent_bytes)::bigint as sent_bytes,
+    macros.bandwidth(sum(sent_bytes), sum(duration_ns) filter (where sent_bytes is not null)) as sent_bandwidth
 from intermediate.int_collective
 group by grouping sets (
     (run_id, collective_name, process_group, group_size, data_type),

@@ -1,5 +1,6 @@
 -- What is wrong with a run's data: one row per kind of trouble met while reading, per quarantined activity, for host
--- calls without a usable time, per stream with suspect activities, for an Overlap Analysis that does not agree with the activities, and for a named category of flows that links none.
+-- calls without a usable time, per stream with suspect activities, for an Overlap Analysis that does not agree with the activities,
+-- for collectives whose sizes contradict each other, and for a named category of flows that links none.
 --
 -- @title Problems
 -- @grain run_id, kind, event_index
@@ -54,6 +55,20 @@ select
     max_by(metric || ' differs by ' || difference_ns || ' ns', difference_ns) as detail
 from marts.overlap_check
 where not agrees
+group by run_id
+union all
+select
+    run_id,
+    'collective_size' as kind,
+    count(*) as problem_count,
+    min(event_index) as event_index,
+    null as byte_offset,
+    min_by(
+        format('{}: {} bytes in, {} bytes out, {} ranks', collective_name, input_bytes, output_bytes, coalesce(group_size::varchar, 'unknown')),
+        event_index
+    ) as detail
+from intermediate.int_collective
+where is_misfit
 group by run_id
 union all
 select

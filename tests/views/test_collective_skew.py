@@ -1,4 +1,4 @@
-"""Collectives across the ranks of one execution: collective_skew."""
+"""Collectives across the ranks of one execution: int_collective_match, collective_skew, rank_clock."""
 
 from __future__ import annotations
 
@@ -42,14 +42,19 @@ def test_times_are_put_on_one_clock_with_the_base_time_of_each_trace():
     assert house.rows(SKEW) == [("r0", 5, 5, 25, False), ("r1", 5, 0, 25, True)]
 
 
-def test_collectives_match_by_group_and_sequence_never_by_time():
-    # Sequence 7 of rank 1 runs while rank 0 is in sequence 8.
+def test_collectives_with_a_sequence_number_match_by_it_and_never_by_time():
+    # Sequence 7 of rank 1 starts while rank 0 is in it, and ends in sequence 8 of rank 0.
     house = views(
-        r0=rank(0, collective("allreduce", 100, 10, seq=7), collective("allreduce", 200, 10, seq=8)),
-        r1=rank(1, collective("allreduce", 200, 10, seq=7), collective("allreduce", 300, 10, seq=8)),
+        r0=rank(0, collective("allreduce", 100, 10, seq=7), collective("allreduce", 110, 10, seq=8)),
+        r1=rank(1, collective("allreduce", 109, 6, seq=7), collective("allreduce", 116, 20, seq=8)),
     )
-    sql = "select sequence, run_id, wait_ns from marts.collective_skew order by all"
-    assert house.rows(sql) == [(7, "r0", 100), (7, "r1", 0), (8, "r0", 100), (8, "r1", 0)]
+    sql = "select sequence, run_id, wait_ns, matched_by from marts.collective_skew order by all"
+    assert house.rows(sql) == [
+        (7, "r0", 9, "sequence"),
+        (7, "r1", 0, "sequence"),
+        (8, "r0", 6, "sequence"),
+        (8, "r1", 0, "sequence"),
+    ]
 
 
 def test_without_a_recorded_sequence_the_place_in_the_group_matches():
@@ -110,3 +115,194 @@ def test_a_rank_that_ends_before_the_last_one_starts_has_no_bandwidth():
         r1=rank(1, collective("allreduce", 200, 10, sent=1000)),
     )
     assert house.one("select algorithm_bandwidth from marts.collective_skew where run_id = 'r0'") == (None,)
+
+
+# -- what is the same collective ------------------------------------------------------------------------------
+
+MATCHES = (
+    "select run_id, sequence, collective_name, matched_by, is_consistent, wait_ns"
+    " from marts.collective_skew order by 2, 3, 1"
+)
+
+
+def plain(kind, start, duration):
+    """A collective without any number."""
+    return kernel(f"ncclDevKernel_{kind}", start, duration)
+
+
+def test_the_place_matches_only_where_all_ranks_have_the_same_sequence_of_kinds():
+    def three(shift, *kinds):
+        return [plain(kind, 100 * place + shift, 50) for place, kind in enumerate(kinds)]
+
+    same = ("AllReduce", "Broadcast", "AllReduce")
+    house = views(r0=rank(0, three(0, *same)), r1=rank(1, three(5, *same)), r2=rank(2, three(9, *same)))
+    assert house.rows("select distinct matched_by, rank_count from marts.collective_skew") == [("place", 3)]
+    # The third rank missed the first: by place, its second would be the others' second.
+    late = [plain("Broadcast", 109, 50), plain("AllReduce", 209, 50)]
+    house = views(r0=rank(0, three(0, *same)), r1=rank(1, three(5, *same)), r2=rank(2, late))
+    assert house.rows(
+        "select sequence, collective_name, matched_by, count(*) from marts.collective_skew group by all order by all"
+    ) == [
+        (0, "allreduce", "overlap", 2),
+        (0, "broadcast", "overlap", 3),
+        (1, "allreduce", "overlap", 3),
+    ]
+
+
+def test_the_place_matches_only_where_sizes_agree():
+    def sized(shift, *sizes):
+        return [collective("allreduce", 100 * place + shift, 50, sent=size) for place, size in enumerate(sizes)]
+
+    house = views(r0=rank(0, sized(0, 8, 4)), r1=rank(1, sized(9, 8, 4)))
+    assert house.rows("select distinct matched_by from marts.collective_skew") == [("place",)]
+    house = views(r0=rank(0, sized(0, 8, 4)), r1=rank(1, sized(9, 4, 8)))
+    assert house.rows("select distinct matched_by from marts.collective_skew") == [("overlap",)]
+
+
+def test_an_uneven_all_to_all_has_another_size_on_every_rank():
+    def exchange(start, sent):
+        args = {
+            "Collective name": "all_to_allv",
+            "In msg nelems": sent,
+            "dtype": "Byte",
+            "In split size": f"[{sent}, 0]",
+        }
+        return kernel("ncclDevKernel_SendRecv", start, 50, args=args)
+
+    house = views(r0=rank(0, exchange(100, 10)), r1=rank(1, exchange(110, 30)))
+    assert house.rows("select run_id, matched_by, size_imbalance from marts.collective_skew order by 1") == [
+        ("r0", "place", 1.5),
+        ("r1", "place", 1.5),
+    ]
+
+
+def test_a_match_by_place_in_which_a_rank_left_before_the_last_came_has_no_times():
+    house = views(r0=rank(0, plain("AllReduce", 100, 50)), r1=rank(1, plain("AllReduce", 200, 50)))
+    assert (
+        house.rows(
+            "select matched_by, is_consistent, start_skew_ns, end_skew_ns, wait_ns, transfer_ns, is_last_to_arrive,"
+            " algorithm_bandwidth from marts.collective_skew"
+        )
+        == [("place", False, None, None, None, None, None, None)] * 2
+    )
+
+
+def test_a_rank_that_ends_exactly_when_the_last_one_starts_is_consistent():
+    house = views(
+        r0=rank(0, collective("allreduce", 100, 50, sent=1000, seq=1)),
+        r1=rank(1, collective("allreduce", 150, 30, sent=1000, seq=1)),
+    )
+    assert house.rows(
+        "select run_id, is_consistent, wait_ns, transfer_ns, algorithm_bandwidth is null"
+        " from marts.collective_skew order by 1"
+    ) == [
+        ("r0", True, 50, 0, True),
+        ("r1", True, 0, 30, False),
+    ]
+    house = views(
+        r0=rank(0, collective("allreduce", 100, 49, seq=1)), r1=rank(1, collective("allreduce", 150, 30, seq=1))
+    )
+    assert house.rows("select distinct is_consistent from marts.collective_skew") == [(False,)]
+
+
+def test_overlapping_ones_match_at_most_one_a_rank_and_at_a_moment_common_to_all():
+    #        100       150       200       250       300
+    # rank 0  ├─ AR ─┤   ├──── AR ────┤       ├─ AG ─┤
+    # rank 1     ├─ AR ──┤ touches the second   ├─ AG ┤
+    house = views(
+        r0=rank(0, plain("AllReduce", 100, 30), plain("AllReduce", 150, 50), plain("AllGather", 250, 30)),
+        r1=rank(1, plain("AllReduce", 110, 40), plain("AllGather", 255, 30)),
+    )
+    assert house.rows(MATCHES) == [
+        ("r0", 0, "allgather", "overlap", True, 5),
+        ("r1", 0, "allgather", "overlap", True, 0),
+        ("r0", 0, "allreduce", "overlap", True, 10),
+        ("r1", 0, "allreduce", "overlap", True, 0),
+    ]
+    # One of rank 1 that overlaps two of rank 0 is neither; nor are three in a row that no moment has in common.
+    house = views(
+        r0=rank(0, plain("AllReduce", 100, 30), plain("AllReduce", 150, 50)), r1=rank(1, plain("AllReduce", 110, 60))
+    )
+    assert house.rows(MATCHES) == []
+    house = views(
+        r0=rank(0, plain("AllReduce", 100, 30), plain("Broadcast", 500, 1)),
+        r1=rank(1, plain("AllReduce", 120, 50)),
+        r2=rank(2, plain("AllReduce", 160, 50)),
+    )
+    assert house.rows(MATCHES) == []
+    assert house.rows("select distinct matched_by, match_number from intermediate.int_collective_match") == [
+        (None, None)
+    ]
+    assert house.rows("select run_id, collective_count, matched_count from marts.rank_clock order by 1") == [
+        ("r0", 2, 0),
+        ("r1", 1, 0),
+        ("r2", 1, 0),
+    ]
+
+
+def test_groups_of_one_name_with_other_ranks_are_other_groups():
+    def of(ranks, start):
+        args = {"Collective name": "allreduce", "Process Group Name": "tp", "Process Group Ranks": ranks, "Seq": 4}
+        return kernel("ncclDevKernel", start, 50, args=args)
+
+    house = views(
+        r0=rank(0, of("[0, 1]", 100)),
+        r1=rank(1, of("[0, 1]", 105)),
+        r2=rank(2, of("[2, 3]", 300)),
+        r3=rank(3, of("[2, 3]", 307)),
+    )
+    assert house.pairs("select run_id, (rank_count, start_skew_ns) from marts.collective_skew") == {
+        "r0": (2, 5), "r1": (2, 5), "r2": (2, 7), "r3": (2, 7),
+    }  # fmt: skip
+
+
+def test_a_group_without_a_name_is_known_by_its_ranks():
+    args = {"Collective name": "allreduce", "Process Group Ranks": "[0, 1]", "Seq": 4}
+    house = views(r0=rank(0, kernel("x", 100, 50, args=args)), r1=rank(1, kernel("x", 105, 50, args=args)))
+    assert house.rows("select process_group, rank_count from marts.collective_skew") == [("[0, 1]", 2)] * 2
+
+
+def test_a_coalesced_group_shares_a_number_and_its_kinds_are_in_their_own_order():
+    def coalesced(shift):
+        return [
+            collective("allgather_into_tensor_coalesced", 100 + shift, 20, seq=7),
+            collective("reduce_scatter_tensor_coalesced", 130 + shift, 20, seq=7),
+            collective("allgather_into_tensor_coalesced", 160 + shift, 20, seq=7),
+            collective("allreduce", 190 + shift, 20, seq=8),
+        ]
+
+    house = views(r0=rank(0, coalesced(0)), r1=rank(1, coalesced(4)), r2=rank(2, coalesced(1)))
+    assert house.rows(
+        "select collective_name, sequence, place, wait_ns from marts.collective_skew"
+        " where run_id = 'r0' order by 1, 2, 3"
+    ) == [("allgather", 7, 0, 4), ("allgather", 7, 1, 4), ("allreduce", 8, 0, 4), ("reducescatter", 7, 0, 4)]
+
+
+# -- clocks ---------------------------------------------------------------------------------------------------
+
+
+def test_the_offset_of_a_clock_is_the_median_over_collectives_that_all_leave_together():
+    # Ends of rank 1 are 3 and 9 later. A broadcast, which its root may leave early, tells nothing; nor does the one to
+    # which rank 2 came when the others had left.
+    house = views(
+        r0=rank(
+            0,
+            [collective("allreduce", at, 50, seq=at) for at in (100, 200, 300)],
+            collective("broadcast", 400, 50, seq=400),
+        ),
+        r1=rank(
+            1,
+            [collective("allreduce", at, 50 + late, seq=at) for at, late in ((100, 3), (200, 9), (300, 4))],
+            collective("broadcast", 400, 90, seq=400),
+        ),
+        r2=rank(2, collective("allreduce", 900, 50, seq=300)),
+        alone=rank(0, collective("allreduce", 100, 50, seq=1), label="another job"),
+    )
+    assert house.rows(
+        "select run_id, reference_run_id, collective_count, matched_count, consistent_count, clock_match_count,"
+        " clock_offset_ns from marts.rank_clock order by 1"
+    ) == [
+        ("r0", "r0", 4, 4, 3, 2, 0),
+        ("r1", "r0", 4, 4, 3, 2, 6),
+        ("r2", "r0", 1, 1, 0, 0, None),
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rows import catalog, collective, kernel, launch, memcpy, step, views
+from tests.rows import about, catalog, collective, kernel, launch, memcpy, step, views
 
 NAMES = "select kernel_name, collective_name from intermediate.int_collective"
 SIZES = "select input_bytes, output_bytes, algorithm_bytes from intermediate.int_collective"
@@ -98,9 +98,99 @@ def test_sizes_are_elements_times_the_size_of_an_element(dtype, size):
     assert house.one(SIZES) == (100 * size, 800 * size, 800 * size)
 
 
-def test_the_algorithm_size_is_the_larger_of_input_and_output():
-    assert views(collective("reduce_scatter", 10, 5, sent=80, received=10)).one(SIZES) == (320, 40, 320)
-    assert views(collective("broadcast", 10, 5, sent=80)).one(SIZES) == (320, None, 320)
+@pytest.mark.parametrize(
+    ("name", "sent", "received", "size", "expected"),
+    [
+        ("allreduce", 80, 80, 8, 80),
+        ("broadcast", 80, None, 8, 80),
+        ("reduce", 80, 80, 8, 80),
+        ("_allgather_base", 10, 80, 8, 80),
+        ("allgather", 10, None, 8, 80),  # input × ranks
+        ("reduce_scatter", 80, 10, 8, 80),
+        ("reduce_scatter", None, 10, 8, 80),  # output × ranks
+        ("all_to_all", 80, 80, 8, 80),
+        ("gather", 10, 80, 8, 80),
+        ("gather", 10, None, 4, 40),
+        ("scatter", 80, 10, 8, 80),
+        ("scatter", None, 10, 4, 40),
+        ("send", 80, None, 2, 80),
+        ("recv", None, 80, 2, 80),
+        ("allgather", 10, None, None, None),  # the number of ranks is not known
+    ],
+)
+def test_the_size_of_a_bandwidth_follows_from_the_kind(name, sent, received, size, expected):
+    house = views(collective(name, 10, 5, sent=sent, received=received, size=size, dtype="Byte"))
+    assert house.one("select algorithm_bytes from intermediate.int_collective") == (expected,)
+    assert house.rows("select * from marts.problem") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "received", "detail"),
+    [
+        ("allreduce", 80, 40, "allreduce: 80 bytes in, 40 bytes out, 4 ranks"),
+        ("allgather", 10, 80, "allgather: 10 bytes in, 80 bytes out, 4 ranks"),
+        ("reduce_scatter", 80, 10, "reducescatter: 80 bytes in, 10 bytes out, 4 ranks"),
+        ("all_to_all", 80, 90, "alltoall: 80 bytes in, 90 bytes out, 4 ranks"),
+        ("gather", 10, 10, "gather: 10 bytes in, 10 bytes out, 4 ranks"),
+        ("scatter", 41, 10, "scatter: 41 bytes in, 10 bytes out, 4 ranks"),
+    ],
+)
+def test_sizes_that_contradict_each_other_are_reported_once_a_run(name, sent, received, detail):
+    odd = {"sent": sent, "received": received, "size": 4, "dtype": "Byte"}
+    house = views(collective("barrier", 0, 5), collective(name, 10, 5, **odd), collective(name, 20, 5, **odd))
+    assert house.rows("select kind, problem_count, event_index, detail from marts.problem") == [
+        ("collective_size", 2, 1, detail)
+    ]
+
+
+def all_to_all(splits, *, rank=0, size=2, sent=100, outputs=None, ranks=None, duration=10):
+    args = {
+        "Collective name": "all_to_allv",
+        "In msg nelems": sent,
+        "Out msg nelems": 70,
+        "Group size": size,
+        "dtype": "Byte",
+        "In split size": splits,
+        "Out split size": outputs or splits,
+        "Rank": rank,
+        "Process Group Ranks": ranks,
+    }
+    return kernel(
+        "ncclDevKernel_SendRecv", 10, duration, args={key: value for key, value in args.items() if value is not None}
+    )
+
+
+UNEVEN = "select algorithm_bytes, sent_bytes, bus_factor, is_misfit from intermediate.int_collective"
+
+
+def test_an_all_to_all_with_split_sizes_has_no_size_but_what_it_sends_to_others():
+    # Splits are rows: of 100 bytes in 10 rows, 3 rows stay on rank 0.
+    house = views(all_to_all("[3, 7]"))
+    assert house.one(UNEVEN) == (None, 70, 0.5, False)
+    columns = "algorithm_bandwidth, bus_bandwidth, sent_bytes, sent_bandwidth"
+    assert house.one(f"select {columns} from marts.communication") == (None, None, 70, 7e9)
+
+
+@pytest.mark.parametrize("splits", ["[100, 0]", "[0, 0, 12, 0]"])
+def test_an_all_to_all_that_stays_on_the_rank_has_no_bus_factor(splits):
+    rank = next(i for i, split in enumerate(splits.strip("[]").split(",")) if int(split))
+    house = views(all_to_all(splits, rank=rank, size=splits.count(",") + 1))
+    assert house.one(UNEVEN) == (None, 0, None, False)
+    assert house.one("select bus_bandwidth, sent_bandwidth from marts.communication") == (None, 0)
+
+
+def test_the_own_split_is_found_by_the_ranks_of_the_group_where_the_rank_in_it_is_not_recorded():
+    house = views([about(rank=6), all_to_all("[3, 7]", rank=None, ranks="[2, 6]")])
+    assert house.one(UNEVEN)[1] == 30
+    assert views(all_to_all("[3, 7]", rank=None)).one(UNEVEN)[1] is None
+    assert views([about(rank=1, world_size=2), all_to_all("[3, 7]", rank=None)]).one(UNEVEN)[1] == 30
+
+
+@pytest.mark.parametrize("splits", ["[3, 7, ...]", "[]x", "[9223372036854775807, 9223372036854775807]", "[-3, 1e400]"])
+def test_split_sizes_and_elements_of_any_text_and_size_break_nothing(splits):
+    views(all_to_all(splits, sent=9223372036854775807, size=0)).one(UNEVEN)
+    house = views(collective("allgather", 10, 5, sent=9223372036854775807, received=9223372036854775807))
+    assert house.one(SIZES) == (None, None, None)
 
 
 def test_a_size_that_the_trace_does_not_tell_is_unknown_not_zero():
@@ -123,9 +213,15 @@ def test_every_data_type_has_a_size_and_stands_once():
         ("allgather", 8, 7 / 8),
         ("reduce_scatter", 8, 7 / 8),
         ("all_to_all", 8, 7 / 8),
+        ("gather", 8, 7 / 8),
+        ("scatter", 4, 3 / 4),
         ("broadcast", 8, 1),
+        ("reduce", 8, 1),
         ("send", 2, 1),
-        ("allreduce", 1, 0),
+        ("allreduce", 1, None),  # nothing crosses any link
+        ("all_to_all", 1, None),
+        ("broadcast", 1, None),
+        ("allreduce", 0, None),  # no group has no ranks
         ("allreduce", None, None),
     ],
 )

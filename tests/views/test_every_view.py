@@ -70,6 +70,9 @@ def busy(rank, *, slower=0, cut=False):
             launch("cudaLaunchKernel", at + 60, 5, correlation=at + 3, tid=2),
             launch("cudaGraphLaunch", at + 2_000, 5, correlation=at + 4),
             launch("cudaMemcpyAsync", at + 2_100, 5, correlation=at + 5),
+            op("record_param_comms", at + 2_150, 40, args={"Collective name": "broadcast"}),
+            launch("cudaLaunchKernel", at + 2_160, 5, correlation=at + 7),
+            kernel("ring", at + 2_700, 20, stream=9, correlation=at + 7),
             launch("cudaLaunchKernel", at + 3_500, 5, correlation=at + 6),
             kernel("gemm", at + 600, 300 + slower, correlation=at + 1),
             kernel("flash_fwd_kernel", at + 700, 300, stream=8, correlation=at + 2),
@@ -234,10 +237,9 @@ def test_the_declared_order_can_be_used_and_columns_are_as_declared(house, view)
 
 # Numbers among the runs that there are.
 NUMBERS = {"run_number", "thread", "position"}
+OF_MANY_RUNS = ("intermediate.int_collective_match", "marts.collective_skew", "marts.rank_clock")
 OF_ONE_RUN = [
-    name
-    for name, view in catalog().views.items()
-    if view.columns[0].name == "run_id" and name != "marts.collective_skew"  # which is about many
+    name for name, view in catalog().views.items() if view.columns[0].name == "run_id" and name not in OF_MANY_RUNS
 ]
 
 

@@ -121,6 +121,14 @@ BY_OPERATOR = [
     ("aten::_convert_indices_from_csr_to_coo", "void at::native::convert_kernel<…>", "Vector", "No Trans"),
     ("fbgemm::permute_2D_sparse_data", "void fbgemm_gpu::permute_2D_lengths_kernel<int>", "Vector", "Trans"),
     ("fbgemm::bounds_check_indices", "void fbgemm_gpu::bounds_check_indices_kernel<long>", "Vector", "No Trans"),
+    # A matrix product inside an operator of attention is one; what has no name of its own is part of the attention.
+    ("MyFlashAttnFunction", "nvjet_hsh_128x64", "Matmul", "Cube"),
+    ("FlashAttnVarlenFunc", "Cijk_Alik_Bljk_BBS_BH", "Matmul", "Cube"),
+    ("vllm::paged_attention_v1", "ampere_bf16_s16816gemm_bf16_64x64", "Matmul", "Cube"),
+    ("aten::_flash_attention_forward", "void cutlass::device_kernel<sm90::Something>", "Flash Attention", "Cube"),
+    ("_FlashAttnFunc", "void pytorch_flash::flash_fwd_kernel<…>", "Flash Attention", "Cube"),
+    ("flash_attn::fwd", "kernel_batched_gemm_softmax_gemm_xdl_cshuffle_v1<…>", "Flash Attention", "Cube"),
+    ("aten::convolution", "sm80_xmma_gemm_f16f16_f16f32_f32_nn_n", "Conv", "Cube"),
     # Communication and copies are told by the kernel alone.
     ("aten::mm", "ncclDevKernel_AllReduce", "Communication", None),
     ("aten::mm", "__amd_rocclr_copyBuffer", "Copy", None),
@@ -190,7 +198,7 @@ def test_the_rule_that_decided_is_said():
 def test_every_rule_of_the_seed_has_a_known_class_and_unit_and_stands_once():
     seed = catalog().seeds["kernel_class"]
     rules = [dict(zip(seed.columns, row, strict=True)) for row in seed.rows]
-    assert {rule["subject"] for rule in rules} == {"kernel", "operator"}
+    assert {rule["subject"] for rule in rules} == {"kernel", "symbol", "auxiliary", "operator"}
     assert {rule["class"] for rule in rules} <= {
         "Communication",
         "Copy",

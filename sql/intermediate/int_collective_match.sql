@@ -1,0 +1,145 @@
+-- Which collective of the ranks of one execution is the same: one row per collective of an execution with several ranks.
+--
+-- Matched are those of one process group, first by the recorded sequence number, those that share one in their order; where none is
+-- recorded by their place in the group, if all of its ranks have the same sequence of kinds and sizes; else those of one kind that
+-- overlap on one clock, at most one a rank and all at some moment; the rest is not matched (matched_by is NULL).
+--
+-- @title Matching of collectives
+-- @grain run_id, event_index
+-- @order label, process_group, match_number, rank
+-- @column run_id id Run
+-- @column event_index id Place of the event in the file
+-- @column label name Label of the execution
+-- @column rank id Rank
+-- @column process_group name Process group
+-- @column group_ranks text Ranks of the group
+-- @column collective_name name Name of the collective
+-- @column matched_by category sequence, place or overlap; NULL where it is not matched
+-- @column match_number id What those that are the same share: sequence number, place, or a number among the overlapping ones
+-- @column place id Place among those of the same name and sequence number
+-- @column duration_ns duration_ns Duration
+-- @column start_ns timestamp_ns Start, in Unix time
+-- @column end_ns timestamp_ns End, in Unix time
+-- @column input_bytes bytes Size of the input
+-- @column algorithm_bytes bytes Size that bandwidths are counted on
+with
+collective as (
+    select
+        run.label,
+        run.rank,
+        collective.run_id,
+        collective.event_index,
+        collective.process_group,
+        collective.group_ranks,
+        collective.collective_name,
+        collective.sequence,
+        collective.has_sequence,
+        collective.place,
+        collective.duration_ns,
+        collective.start_ns + coalesce(run.base_time_ns, 0) as start_ns,
+        collective.end_ns + coalesce(run.base_time_ns, 0) as end_ns,
+        collective.input_bytes,
+        collective.algorithm_bytes,
+        case
+            when collective.collective_name in ('allreduce', 'broadcast', 'reduce', 'allgather', 'reducescatter', 'alltoall')
+                then collective.algorithm_bytes
+        end as common_bytes
+    from intermediate.int_collective as collective
+    inner join staging.stg_run as run on collective.run_id = run.run_id
+    where run.label in (select label from staging.stg_run group by label having count(*) > 1)
+),
+
+agreed as (
+    select label, process_group, group_ranks
+    from (
+        select
+            label,
+            process_group,
+            group_ranks,
+            run_id,
+            list({'kind': collective_name, 'bytes': common_bytes} order by sequence) as kinds
+        from collective
+        where not has_sequence
+        group by label, process_group, group_ranks, run_id
+    )
+    group by label, process_group, group_ranks
+    having count(*) > 1 and count(distinct kinds) = 1
+),
+
+placed as (
+    select collective.*, agreed.label is not null as by_place
+    from collective
+    left join agreed
+        on
+            not collective.has_sequence
+            and collective.label = agreed.label
+            and collective.process_group is not distinct from agreed.process_group
+            and collective.group_ranks is not distinct from agreed.group_ranks
+),
+
+-- Back to back is not overlapping: times may be rounded.
+island as (
+    select *, count(*) filter (where coalesce(start_ns >= until_ns, true)) over (
+        partition by label, process_group, group_ranks, collective_name order by start_ns, end_ns, run_id, event_index
+    ) as island
+    from (
+        select *, max(end_ns) over (
+            partition by label, process_group, group_ranks, collective_name order by start_ns, end_ns, run_id, event_index
+            rows between unbounded preceding and 1 preceding
+        ) as until_ns
+        from placed
+        where not has_sequence and not by_place
+    )
+),
+
+together as (
+    select
+        *,
+        count(*) over one > 1
+        and count(*) over one = count(distinct run_id) over one
+        and max(start_ns) over one < min(end_ns) over one as is_match
+    from island
+    window one as (partition by label, process_group, group_ranks, collective_name, island)
+)
+
+select
+    run_id,
+    event_index,
+    label,
+    rank,
+    process_group,
+    group_ranks,
+    collective_name,
+    case when has_sequence then 'sequence' else 'place' end as matched_by,
+    sequence as match_number,
+    place,
+    duration_ns,
+    start_ns,
+    end_ns,
+    input_bytes,
+    algorithm_bytes
+from placed
+where has_sequence or by_place
+union all
+select
+    run_id,
+    event_index,
+    label,
+    rank,
+    process_group,
+    group_ranks,
+    collective_name,
+    case when is_match then 'overlap' end as matched_by,
+    case
+        when is_match
+            then dense_rank() over (
+                partition by label, process_group, group_ranks, collective_name, is_match order by island
+            ) - 1
+    end as match_number,
+    place,
+    duration_ns,
+    start_ns,
+    end_ns,
+    input_bytes,
+    algorithm_bytes
+from together
