@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from pipeline.extract.source import Source
 
 # Kinds that tell how the data looks, not that some of it was changed or set aside.
-_HARMLESS = frozenset({"collective_size", "flow_category", "overlap", "overlap_analysis"})
+_HARMLESS = frozenset(
+    {"collective_size", "empty_table", "flow_category", "missing_table", "overlap", "overlap_analysis"}
+)
 _DETAIL_CHARACTERS = 100
 
 

@@ -136,8 +136,8 @@ RAW_TABLES: dict[str, pa.Schema] = {
         ]
     ),
     # One row per row of a table of sums that the profiler wrote itself: `source` says which (op_statistic,
-    # api_statistic, operator_details, step_trace_time). Kept to be held against what the events give; the other columns
-    # are in `args`.
+    # api_statistic, communication_statistic, operator_details, step_trace, step_trace_time). Kept to be held against
+    # what the events give; the other columns are in `args`.
     "statistic": pa.schema(
         [
             ("event_index", pa.int64()),
@@ -184,6 +184,9 @@ PROBLEM_KINDS: dict[str, str] = {
     "truncated": "the file ends inside the event array; complete events were kept",
     "event_dropped": "events are no valid JSON and were dropped",
     "text_repaired": "events had invalid text (bytes, escapes or control characters) repaired",
+    "empty_file": "files of the profile are empty",
+    "empty_table": "tables of the profile have a header and no rows",
+    "missing_table": "tables that such a profile has are missing",
     "row_dropped": "rows of a table have another number of columns than its header and were dropped",
     "non_finite": "NaN or infinite values were stored as NULL",
     "trailing_bytes": "bytes after the end of the compressed data were ignored",

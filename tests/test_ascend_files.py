@@ -14,7 +14,8 @@ import pipeline
 from fixtures.ascend import Execution, write_database
 from pipeline.errors import InputError
 from pipeline.extract.columns import device, mebibytes, microseconds, shapes, text, whole
-from pipeline.extract.formats import ascend_database, communication, kernel_details, memory_record, profiler_info
+from pipeline.extract.formats import ascend_database, communication, profiler_info
+from pipeline.extract.formats.ascend_csv import kernel_details, memory_record
 from pipeline.extract.report import Report
 from pipeline.extract.source import find_sources, format_of, label_of, rank_of
 from tests.asking import rows

@@ -20,7 +20,7 @@ _QUEUE = 50002
 
 def event_rows(database: SqliteFile) -> Rows:
     """Rows of raw.event, but for their index."""
-    for events in (_host_calls, _steps, _flows, _cann_calls, _tasks, _collectives, _collective_tasks):
+    for events in (_host_calls, _steps, _flows, _launches, _cann_calls, _tasks, _collectives, _collective_tasks):
         yield from events(database)
 
 
@@ -83,16 +83,68 @@ def _flows(database: SqliteFile) -> Rows:
         query = f"select * from ({operators}) where {condition}"
         for rows in database.rows("PYTORCH_API CONNECTION_IDS TASK", query):
             yield [
-                {
-                    "phase": "f" if category == "fwdbwd" and row["place"] == 2 else "s",
-                    "category": category,
-                    "name": category,
-                    "flow_id": str(row["connection"]),
-                    "start_ns": whole(row["start_ns"]),
-                    **_thread(row),
-                }
-                for row in rows
+                _flow_start(row, category, "f" if category == "fwdbwd" and row["place"] == 2 else "s") for row in rows
             ]
+
+
+def _launches(database: SqliteFile) -> Rows:
+    """Flows to tasks that no operator has a connection with, copies above all: they have those of CANN's calls.
+
+    Such a flow starts at the operator that enqueued the call, where a dequeue is open around it; else at the call.
+    """
+    launched = " union ".join(
+        f"select connectionId from {table}" for table in ("TASK", "COMMUNICATION_OP") if table in database.tables
+    )
+    framework = {"PYTORCH_API", "CONNECTION_IDS", "STRING_IDS"} <= set(database.tables)
+    queue = f"""
+        select cast(startNs as integer) as start_ns, cast(endNs as integer) as end_ns, globalTid as thread,
+            connection.connectionId as connection, name.value = 'Enqueue' as is_enqueue
+        from PYTORCH_API
+        inner join CONNECTION_IDS as connection on connection.id = PYTORCH_API.connectionId
+        left join STRING_IDS as name on name.id = PYTORCH_API.name
+        where type = {_QUEUE}"""
+    nothing = "select null as start_ns, null as end_ns, null as thread, null as connection, 0 as is_enqueue where 0"
+    known = """
+        select connection.connectionId from CONNECTION_IDS as connection
+        inner join PYTORCH_API on PYTORCH_API.connectionId = connection.id and type = 50001"""
+    query = f"""
+        with queue as ({queue if framework else nothing}),
+        call as (
+            select connectionId as connection, min(startNs) as start_ns, globalTid as thread
+            from CANN_API
+            where connectionId in ({launched}) {f"and connectionId not in ({known})" if framework else ""}
+            group by connectionId
+        ),
+        placed as (
+            select thread, start_ns, connection,
+                max(case when connection is null then start_ns end)
+                    over (partition by thread order by start_ns, connection is not null) as dequeued_ns
+            from (
+                select thread, start_ns, connection from call
+                union all
+                select thread, start_ns, null from queue where not is_enqueue
+            )
+        )
+        select placed.connection, coalesce(enqueue.start_ns, placed.start_ns) as start_ns,
+            coalesce(enqueue.thread, placed.thread) as thread
+        from placed
+        left join queue as dequeue on dequeue.thread = placed.thread and dequeue.start_ns = placed.dequeued_ns
+            and not dequeue.is_enqueue and placed.start_ns < dequeue.end_ns
+        left join queue as enqueue on enqueue.connection = dequeue.connection and enqueue.is_enqueue
+        where placed.connection is not null"""
+    for rows in database.rows("CANN_API TASK", query):
+        yield [_flow_start(row, "async_npu", "s") for row in rows]
+
+
+def _flow_start(row: dict[str, Any], category: str, phase: str) -> dict[str, Any]:
+    return {
+        "phase": phase,
+        "category": category,
+        "name": category,
+        "flow_id": str(row["connection"]),
+        "start_ns": whole(row["start_ns"]),
+        **_thread(row),
+    }
 
 
 def _cann_calls(database: SqliteFile) -> Rows:

@@ -97,7 +97,7 @@ def table_rows(database: SqliteFile) -> Iterator[tuple[Layout, Rows]]:
     yield KERNELS, _kernels(database)
     for layout, table in ((ALLOCATIONS, "OP_MEMORY"), (SAMPLES, "MEMORY_RECORD")):
         name = "name" if table == "OP_MEMORY" else "component"
-        wanted = [source.spellings[0] for column, source in layout.columns.items() if source.spellings[0] != name]
+        wanted = [column for column in _names(layout) if column != name]
         columns = ", ".join(f"{database.column(table, column)} as {column}" for column in wanted)
         query = f"""
             select STRING_IDS.value as {name}, {columns}
@@ -105,11 +105,17 @@ def table_rows(database: SqliteFile) -> Iterator[tuple[Layout, Rows]]:
         yield layout, database.rows(f"{table} STRING_IDS", query)
     yield STEPS, database.rows("StepTraceTime", "select * from StepTraceTime")
     yield COLLECTIVES, database.rows("CommAnalyzerTime", "select * from CommAnalyzerTime")
-    transports = """
-        select distinct hccl_op_name, group_name, transport_type, transit_size, transit_time, step, type
-        from CommAnalyzerBandwidth"""
+    # One row a package size repeats the transport; msprof's own has no steps.
+    names = ("hccl_op_name", "group_name", "transport_type", "transit_size", "transit_time", "step", "type")
+    columns = ", ".join(f"{database.column('CommAnalyzerBandwidth', name)} as {name}" for name in names)
+    transports = f"select distinct {columns} from CommAnalyzerBandwidth"
     yield TRANSPORTS, database.rows("CommAnalyzerBandwidth", transports)
     yield LINKS, database.rows("CommAnalyzerMatrix", "select * from CommAnalyzerMatrix")
+
+
+def _names(layout: Layout) -> list[str]:
+    """Columns of a database that a layout takes."""
+    return [source.spellings[0] for source in layout.columns.values() if isinstance(source, From)]
 
 
 def _kernels(database: SqliteFile) -> Rows:

@@ -62,12 +62,19 @@ def device(value: Any) -> int | None:
     return int(match[1]) if match else None
 
 
+def unnumbered(value: Any) -> str | None:
+    """A name without the number of its call, `MatMul` for `MatMul_12`."""
+    known = text(value)
+    return re.sub(r"_\d+$", "", known) if known else None
+
+
 whole = scaled(1)
 microseconds = scaled(1_000)
 milliseconds = scaled(1_000_000)
 kibibytes = scaled(1 << 10)
 mebibytes = scaled(1 << 20)
 megabytes = scaled(1_000_000)  # what CANN's analysis of collectives calls MB
+thousand_kibibytes = scaled(1_000 << 10)  # what MindSpore's samples of memory call MB
 
 
 @dataclass(frozen=True)
@@ -84,10 +91,14 @@ class From:
 
 @dataclass(frozen=True)
 class Layout:
-    """How rows of a source become rows of a raw table. `constants` are the same in every row."""
+    """How rows of a source become rows of a raw table. `constants` are the same in every row.
+
+    A column comes from the first spelling that the source has; where spellings differ in their unit, there are several
+    `From`, in order of preference.
+    """
 
     table: str
-    columns: Mapping[str, From]
+    columns: Mapping[str, From | tuple[From, ...]]
     constants: Mapping[str, Any] = field(default_factory=dict)
 
     def batch(self, names: Sequence[str], columns: Sequence[Sequence[Any]], first: int) -> pa.RecordBatch:
@@ -99,11 +110,13 @@ class Layout:
         rows["event_index"] = range(first, first + size)
         rows |= {name: [value] * size for name, value in self.constants.items()}
         taken = set()
-        for column, source in self.columns.items():
-            spelling = next((name for name in source.spellings if name in given), None)
-            if spelling is not None:
-                rows[column] = [source.read(value) for value in given[spelling]]
-                taken.add(spelling)
+        for column, sources in self.columns.items():
+            for source in (sources,) if isinstance(sources, From) else sources:
+                spelling = next((name for name in source.spellings if name in given), None)
+                if spelling is not None:
+                    rows[column] = [source.read(value) for value in given[spelling]]
+                    taken.add(spelling)
+                    break
         rows["args"] = _rest({name: values for name, values in given.items() if name not in taken}, size)
         return pa.RecordBatch.from_pydict({name: list(values) for name, values in rows.items()}, schema=schema)
 

@@ -43,7 +43,7 @@ def read_csv(
     """Yield (raw table, batch) of a CSV file, all cells read as text and typed by the layout.
 
     Rows with another number of cells than the header are dropped and counted; a file that ends inside a quoted cell is
-    truncated. Raises InputError where the file has no header.
+    truncated; one without rows is told. Raises InputError where the file has no header.
     """
     stream = ByteStream(path, progress)
     blocks = stream.blocks()
@@ -55,6 +55,7 @@ def read_csv(
         report.problem("row_dropped", detail=detail)
         return "skip"
 
+    first = report.event_count
     try:
         for batch in _batches(file, names, dropped):
             columns = [_texts(column, path, report) for column in batch.columns]
@@ -62,6 +63,8 @@ def read_csv(
             report.event_count += batch.num_rows
     except pa.ArrowInvalid as error:
         report.problem("truncated", detail=f"{path.name}: {error}")
+    if report.event_count == first and not report.problems.keys() & {"row_dropped", "truncated"}:
+        report.problem("empty_table", detail=path.name)
     for _ in blocks:
         pass  # what a damaged file leaves unread still belongs to the content
     report.read(stream.size, stream.content_hash)

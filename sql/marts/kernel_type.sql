@@ -41,10 +41,18 @@ counted as (
 ),
 
 recorded as (
-    select *
+    select
+        run_id,
+        name,
+        category,
+        sum(call_count)::bigint as call_count,
+        sum(total_ns)::bigint as total_ns,
+        case when count(*) = 1 then any_value(average_ns) else round(sum(total_ns) / sum(call_count))::bigint end as average_ns,
+        max(max_ns) as max_ns,
+        min(min_ns) as min_ns
     from staging.stg_statistic
     where source = 'op_statistic' and name is not null
-    qualify row_number() over (partition by run_id, name, category order by event_index) = 1
+    group by run_id, name, category
 )
 
 select

@@ -31,7 +31,8 @@ problem as (
     select
         run_id,
         sum(problem_count)::bigint as problem_count,
-        bool_or(kind = 'truncated') as is_incomplete
+        bool_or(kind = 'truncated') as is_incomplete,
+        bool_or(kind not in ('empty_table', 'missing_table')) as is_salvaged
     from staging.stg_problem
     group by run_id
 ),
@@ -46,7 +47,7 @@ select
     run.rank,
     case
         when problem.is_incomplete then 'incomplete'
-        when problem.run_id is not null or size.quarantined_count + size.untimed_call_count > 0 then 'salvaged'
+        when problem.is_salvaged or size.quarantined_count + size.untimed_call_count > 0 then 'salvaged'
         else 'complete'
     end as status,
     coalesce(problem.problem_count, 0) + coalesce(size.quarantined_count + size.untimed_call_count, 0) as problem_count,

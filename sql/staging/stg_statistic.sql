@@ -5,7 +5,7 @@
 -- @order run_id, event_index
 -- @column run_id id Run
 -- @column event_index id Place of the row among those of the run
--- @column source category op_statistic, api_statistic, operator_details or step_trace_time
+-- @column source category op_statistic, api_statistic, communication_statistic, operator_details, step_trace or step_trace_time
 -- @column step id Step
 -- @column name name What it is about
 -- @column category category Core of a kernel, level of a call

@@ -1,5 +1,7 @@
-"""Databases of Ascend profilers: `ascend_pytorch_profiler_*.db`, `ascend_mindspore_profiler_*.db`, `msmonitor_*.db`,
-`msprof_*.db` and `analysis.db`.
+"""Databases of Ascend profilers: `ascend_pytorch_profiler_*.db`, `ascend_mindspore_profiler_*.db`, `msmonitor_*.db` and
+`msprof_*.db`; and of the analysis that CANN writes beside: `analysis.db`, `communication_analyzer.db`.
+
+What a database is, its tables tell, not its name.
 
 Their rows become what the text export has: events on tracks named by process and thread, flows between them, and rows
 of the CSVs. So nothing behind the extractor knows which of the two a run came from.
@@ -23,12 +25,27 @@ from pipeline.extract.sqlitefile import MAGIC, SqliteFile, open_sqlite
 from pipeline.schema import RAW_TABLES
 
 NAME = "ascend_database"
+# A database that has none of the first is no profile; with one of the others it is an analysis of one.
+_PROFILE_TABLES = frozenset({"TASK", "PYTORCH_API", "CANN_API"})
+_ANALYSIS_TABLES = frozenset({"StepTraceTime", "CommAnalyzerTime", "CommAnalyzerBandwidth", "CommAnalyzerMatrix"})
 Batches = Iterator[tuple[str, pa.RecordBatch]]
 
 
 def detect(head: bytes) -> bool:
     """Is it a SQLite database?"""
     return head.startswith(MAGIC)
+
+
+def is_profile(path: Path) -> bool:
+    """Does a database hold what ran? Raises InputError where it is damaged."""
+    with open_sqlite(path) as database:
+        return bool(_PROFILE_TABLES & set(database.tables))
+
+
+def is_analysis(path: Path) -> bool:
+    """Does a database hold CANN's analysis of a run, and not the run? Raises InputError where it is damaged."""
+    with open_sqlite(path) as database:
+        return bool(_ANALYSIS_TABLES & set(database.tables)) and not _PROFILE_TABLES & set(database.tables)
 
 
 def extract(path: Path, report: Report, progress: Callable[[int], None] | None = None) -> Batches:
@@ -38,7 +55,7 @@ def extract(path: Path, report: Report, progress: Callable[[int], None] | None =
         pass
     report.read(stream.size, stream.content_hash)
     with open_sqlite(path) as database:
-        if not {"TASK", "PYTORCH_API", "CANN_API", "StepTraceTime", "CommAnalyzerTime"} & set(database.tables):
+        if not (_PROFILE_TABLES | _ANALYSIS_TABLES) & set(database.tables):
             raise InputError(f"{path}: a database without tables of an Ascend profiler; name another file")
         try:
             yield from _batches(database, report)

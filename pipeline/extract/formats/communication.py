@@ -2,6 +2,8 @@
 
 step → p2p or collective → operation@group → times, and size and time by transport
 step → p2p or collective → operation@group → "from-to" → transport, size and time
+
+msprof has no steps: there the operations are at the top.
 """
 
 from __future__ import annotations
@@ -41,17 +43,28 @@ def extract(
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield (raw table, batch) of the file, a batch for each step."""
     for step, kinds in read_pairs(path, report, progress):
-        rows = [
-            {"step": step.removeprefix("step") or None, "kind": kind, **row}
-            for kind, operations in _items(kinds)
-            for name, operation in _items(operations)
-            if name != _TOTAL
-            for row in _rows(name, operation)
-        ]
+        rows = (
+            ([] if step == _TOTAL else list(_rows(step, kinds)))
+            if _is_operation(kinds)
+            else [
+                {"step": step.removeprefix("step") or None, "kind": kind, **row}
+                for kind, operations in _items(kinds)
+                for name, operation in _items(operations)
+                if name != _TOTAL
+                for row in _rows(name, operation)
+            ]
+        )
         for index, row in enumerate(rows, report.next_index):
             row["event_index"] = index
         report.event_count += len(rows)
         yield "communication", pa.RecordBatch.from_pylist(rows, schema=RAW_TABLES["communication"])
+
+
+def _is_operation(value: Any) -> bool:
+    """Does it have times of one operation, or links between ranks, and not the operations of a step?"""
+    return isinstance(value, dict) and (
+        "Communication Time Info" in value or any("Transport Type" in transfer for _, transfer in _items(value))
+    )
 
 
 def _rows(name: str, operation: Row) -> Iterator[Row]:
