@@ -30,8 +30,8 @@ class Source:
     """What one run is read from: a trace file, or the files of one profile folder, which is then `path`.
 
     `note` says which of two forms of the same profile was taken, and what of it is not read; None where there is
-    nothing to say. `troubles` are kinds of what the profile lacks, and the files. `flow_category` is what a person calls
-    the flows from launches to device activities: a fact of the run, which makes it another one.
+    nothing to say. `troubles` are kinds of what the profile lacks, and the files. `flow_category` is what a person
+    calls the flows from launches to device activities: a fact of the run, which makes it another one.
     """
 
     path: Path
