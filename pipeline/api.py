@@ -290,8 +290,19 @@ def _notes(sides: Sequence[Side]) -> Iterator[str]:
             yield f"{run['run_id']}: {problem}"
     counts = [side.run["step_count"] for side in sides]
     if counts[0] != counts[1] and sides[0].step is None and sides[1].step is None:
-        recorded = f"the runs recorded {counts[0]} and {counts[1]} steps"
-        yield f"{recorded}: sums over whole runs do not compare, averages over steps do"
+        told = f"the runs recorded {counts[0]} and {counts[1]} steps: sums over whole runs do not compare"
+        without = [side.run["run_id"] for side in sides if not _averages(side)]
+        yield (
+            f"{told}, and {' and '.join(without)} recorded no whole step"
+            if without
+            else f"{told}, averages over steps do"
+        )
+
+
+def _averages(side: Side) -> bool:
+    """Does a run have steps to average over? Those of a run without device activities cannot lack any."""
+    complete = side.run["complete_step_count"]
+    return bool(side.run["step_count"] if complete is None else complete)
 
 
 def query(sql: str, *, warehouse: PathLike | None = None, memory: str | None = None) -> pa.Table:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from html.parser import HTMLParser
 
 import pyarrow as pa
 import pytest
 
 from pipeline.catalog.header import Column, View
-from pipeline.render import html
+from pipeline.render import html, pagerows
 from pipeline.result import Comparison, ResultTable, Side
+from tests.page import Page
 
 EVIL = [
     "</script><script>alert(1)</script>",
@@ -107,51 +107,9 @@ def modules(*rows):
 def side(run_id, status="complete", step=None):
     return Side(
         {"run_id": run_id, "status": status, "device_name": "H100", "source_path": f"/traces/{run_id}.json",
-         "step_count": 3, "event_count": 1234, "device_activity_count": 99},
+         "step_count": 3, "complete_step_count": 3, "event_count": 1234, "device_activity_count": 99},
         step,
     )  # fmt: skip
-
-
-class Page(HTMLParser):
-    """What a browser would see: elements with attributes, rows of body cells, text outside scripts."""
-
-    def __init__(self, text):
-        super().__init__(convert_charrefs=True)
-        self.elements, self.rows, self.scripts, self.text, self.inside = [], [], [], "", None
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.inside = tag
-        self.elements.append((tag, dict(attrs)))
-        if tag == "tr":
-            self.rows.append([])
-        elif tag == "td" and self.rows:
-            self.rows[-1].append("")
-        elif tag == "script":
-            self.scripts.append("")
-
-    def handle_endtag(self, tag):
-        self.inside = None
-
-    def handle_data(self, data):
-        if self.inside == "script":
-            self.scripts[-1] += data
-        elif self.inside != "style":
-            self.text += data
-            if self.inside == "td":
-                self.rows[-1][-1] += data.removesuffix("\n")
-
-    def attributes(self, tag, name):
-        return [attrs[name] for element, attrs in self.elements if element == tag and name in attrs]
-
-    @property
-    def figures(self):
-        types = self.kinds_of_scripts
-        return [json.loads(text) for kind, text in zip(types, self.scripts, strict=True) if kind == "application/json"]
-
-    @property
-    def kinds_of_scripts(self):
-        return [attrs.get("type") for element, attrs in self.elements if element == "script"]
 
 
 @pytest.fixture
@@ -272,7 +230,7 @@ def test_no_rows_and_sides_without_figures_are_said(render):
 def test_hostile_names_are_text_everywhere(render):
     rows = [(0, EVIL[0], 0, 1, 9), *((0, name, 1, 1, 2) for name in EVIL)]
     page = render(headline(*rows), kernels(*((name, 1, 2) for name in EVIL)), base=side(EVIL[0]), notes=(EVIL[1],))
-    assert page.kinds_of_scripts == ["application/json", "text/plain", None]
+    assert page.kinds_of_scripts == ["application/json", *["text/plain"] * 3, None]  # rows of two tables, the library
     assert [row[0] for row in page.rows[-len(EVIL) :]] == EVIL
     assert not page.attributes("img", "src")
     assert not {name for _, attrs in page.elements for name in attrs if name.startswith("on")}
@@ -300,17 +258,75 @@ def test_nothing_is_fetched(render):
 
 def test_the_policy_allows_the_script_of_the_page(render):
     page = render(kernels(("a", 1, 2)))
-    assert page.kinds_of_scripts == [None]
-    assert any(html._csp_hash(page.scripts[0].encode()) in content for content in page.attributes("meta", "content"))
+    assert page.kinds_of_scripts == ["text/plain", None]
+    assert any(html._csp_hash(page.scripts[-1].encode()) in content for content in page.attributes("meta", "content"))
 
 
-def test_many_rows_are_cut_and_said(render, tmp_path):
-    rows = [(f"kernel_{i}", i, 2 * i) for i in range(100_000)]
-    page = render(kernels(*rows))
-    assert len(page.attributes("td", "title")) == 500 * 6 - 1  # no ratio from nothing
-    assert "500 of 100,000 rows, all rows in marts.kernel." in page.text
+RANKED = dataclasses.replace(KERNEL, rank=("diff_time_ns",))
+
+
+def test_all_rows_of_a_hundred_thousand_are_on_the_page_with_the_largest_difference_first(render):
+    rows = [(f"kernel_{i}", 50_000, i) for i in range(100_000)]
+    section = render(ResultTable(RANKED, kernels(*rows).rows)).sections["kernel"]
+    assert section.packed["count"] == 100_000
+    columns = section.columns
+    assert sorted(columns["name"]) == sorted(name for name, _, _ in rows)
+    found = list(zip(columns["name"], columns["base_time_ns"], columns["comparison_time_ns"], strict=True))
+    assert sorted(found) == sorted(rows)
+    sizes = [abs(diff) for diff in columns["diff_time_ns"]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert found[:3] == [("kernel_0", 50_000, 0), ("kernel_1", 50_000, 1), ("kernel_99999", 50_000, 99_999)]
+    assert len(section.rows) == 100  # in plain HTML
+    assert [cell.attributes["aria-sort"] for cell in section.titles][:3] == ["none", "other", "none"]
+
+
+def test_rows_of_the_same_size_stay_in_the_order_of_the_view_and_unknown_differences_come_last(render):
+    rows = [("a", None, None), ("b", 5, 3), ("c", 3, 5), ("d", 1, 9)]
+    found = kernels(*rows).rows
+    place = found.column_names.index("diff_time_ns")
+    found = found.set_column(place, "diff_time_ns", pa.array([None, -2, 2, 8]))
+    assert render(ResultTable(RANKED, found)).sections["kernel"].columns["name"] == ["d", "b", "c", "a"]
+
+
+def test_a_table_without_a_rank_and_a_tree_stay_in_the_order_of_the_view(render):
+    page = render(headline(*PARTS), kernels(("a", 1, 2), ("b", 1, 9)))
+    assert page.sections["headline"].columns["name"] == ["Whole", "Left", "Right"]
+    assert page.sections["headline"].packed["depths"] == [0, 1, 1]
+    assert page.sections["kernel"].columns["name"] == ["a", "b"]
+
+
+def test_beyond_a_limit_rows_are_left_out_and_the_place_of_all_is_named(render, tmp_path, monkeypatch):
+    monkeypatch.setattr(pagerows, "ROW_LIMITS", (1_000,))
+    rows = ResultTable(RANKED, kernels(*((f"kernel_{i}", 1, i) for i in range(3_000))).rows)
+    told = "1,000 of 3,000 rows are on this page, those with the largest differences; all rows are in "
+    page = render(rows)
+    assert f"{told}marts.kernel." in page.text
+    assert set(page.sections["kernel"].columns["name"]) == {f"kernel_{i}" for i in range(2_000, 3_000)}
     (tmp_path / "page.xlsx").touch()
-    assert "500 of 100,000 rows, all rows in the workbook page.xlsx." in render(kernels(*rows)).text
+    assert f"{told}the workbook page.xlsx." in render(rows).text
+    (tmp_path / "page.Sheet.csv").touch()
+    assert f"{told}page.Sheet.csv." in render(rows).text
+
+
+def test_packed_rows_of_all_tables_together_are_bounded_by_taking_from_the_largest(render, monkeypatch):
+    monkeypatch.setattr(pagerows, "PACKED_BYTES", 60_000)
+    columns = [f"{column.name} {column.type}" for column in KERNEL.columns]
+    small = ResultTable(view("small", columns, KERNEL.order), kernels(*((f"k{i}", 1, i) for i in range(90))).rows)
+    large = kernels(*((f"kernel_{i}", i * 7919 % 5003, i) for i in range(30_000)))
+    page = render(small, large)
+    packed = {name: section.packed["count"] for name, section in page.sections.items()}
+    assert packed == {"small": 90, "kernel": 1_000}
+    assert "1,000 of 30,000 rows are on this page, the first ones;" in page.text
+
+
+def test_integers_that_a_double_does_not_hold_and_figures_that_are_not_finite_are_packed_as_text(render):
+    page = render(kernels(("a", 1 << 53, (1 << 53) + 1), ("b", 1, 2)))
+    section = page.sections["kernel"]
+    assert section.columns["comparison_time_ns"] == [str((1 << 53) + 1), 2]
+    assert section.columns["base_time_ns"] == [1 << 53, 1]
+    rows = kernels(("a", 1, 2)).rows
+    rows = rows.set_column(rows.column_names.index("ratio_time_ns"), "ratio_time_ns", pa.array([float("inf")]))
+    assert render(ResultTable(KERNEL, rows)).sections["kernel"].columns["ratio_time_ns"] == ["inf"]
 
 
 def test_a_page_of_many_long_names_stays_small(render):
@@ -319,7 +335,9 @@ def test_a_page_of_many_long_names_stays_small(render):
     several = [ResultTable(view(f"v{i}", columns, KERNEL.order), long.rows) for i in range(12)]
     devices = [(device, *row[1:]) for device in range(8) for row in PARTS]
     page = render(headline(*devices), *several)
-    assert "20 of 400 rows" in page.text
+    assert {len(section.rows) for name, section in page.sections.items() if name != "headline"} == {20}
+    assert {section.packed["count"] for name, section in page.sections.items() if name != "headline"} == {400}
+    assert "the rows of a table behind the first 20 need JavaScript" in page.text
     assert len(page.figures) == 8
 
 
@@ -461,7 +479,7 @@ def test_equal_runs_have_areas_and_no_scale_of_colours(render):
 
 def test_hostile_names_are_text_in_the_tree_and_in_its_areas(render, tmp_path):
     page = render(modules((1, "Net_0", 9, 99), *((2, name, 1, 2) for name in EVIL)))
-    assert page.kinds_of_scripts == ["application/json", "text/plain", None]
+    assert page.kinds_of_scripts == ["application/json", *["text/plain"] * 2, None]
     assert not page.attributes("img", "src")
     assert not {name for _, attrs in page.elements for name in attrs if name.startswith("on")}
     tree = Nested((tmp_path / "page.html").read_text(encoding="utf-8"))

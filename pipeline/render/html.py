@@ -1,7 +1,8 @@
 """A comparison as one HTML page: no file beside it, no request to any network, below MAX_BYTES.
 
-What a page shows follows from views and columns alone. Names come from traces and are hostile: text goes through
-Jinja's escaping, names in charts through `names.chart_text`, and a policy in the page allows its own scripts only.
+Every row is in it, packed; the first ones are plain HTML, too, for a reader without scripts. What a page shows follows
+from views and columns alone. Names come from traces and are hostile: text goes through Jinja's escaping or into text
+nodes, names in charts through `names.chart_text`, and a policy in the page allows its own scripts only.
 """
 
 from __future__ import annotations
@@ -9,34 +10,36 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
 from isal import igzip
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pipeline.catalog.header import Column, View
 from pipeline.render import units
-from pipeline.render.headline import CHART_UNITS, Headline, depth_column, headlines
+from pipeline.render.cells import TEXT_TYPES, Cell, cell, largest_difference
+from pipeline.render.headline import Headline, depth_column, headlines, indented
 from pipeline.render.names import clipped
+from pipeline.render.pagerows import PACKED_BYTES, PackedRows, packed, ranked
 from pipeline.render.tree import Node, Tree, tree
 from pipeline.result import Comparison, ResultTable, Side
 from pipeline.version import VERSION
 
-MAX_BYTES = 6_000_000
-# Rows of a table: the first of these with which the page stays below MAX_BYTES.
-ROW_LIMITS = (500, 250, 100, 50, 20, 5, 0)
+# What is plain HTML takes at most this, charts and trees included; packed rows come on top.
+PLAIN_BYTES = 6_000_000
+MAX_BYTES = PLAIN_BYTES + PACKED_BYTES
+# Rows of a table as plain HTML: the first of these with which they stay below PLAIN_BYTES.
+PLAIN_ROWS = (100, 50, 20, 5, 0)
 # A headline keeps this many whatever the size of the other tables, so that each device has its sentence and chart.
 _HEADLINE_ROWS = 100
-# A tree shows more nodes than its table has rows: most of them are closed.
-_NODES_PER_ROW = 4
+# A tree shows more nodes than its table has plain rows: most of them are closed.
+_NODES_PER_ROW = 20
 _TEMPLATES = Path(__file__).with_name("templates")
-_TEXT_TYPES = ("name", "text", "category", "flag")
 _BANDS = {"base": "base", "comparison": "comparison", "diff": "diff", "ratio": "diff", None: ""}
 # Bands from left to right: the difference stands beside the names, where a wide table needs no scrolling to it.
 _PLACES = {"diff": 1, "base": 2, "comparison": 3}
@@ -44,9 +47,16 @@ _PLACES = {"diff": 1, "base": 2, "comparison": 3}
 
 def write_html(result: Comparison, path: Path) -> Iterator[Path]:
     """Write the page, with as many rows of each table as fit, and yield its path; it says where rows are left out."""
-    for limit in ROW_LIMITS:
-        page = _page(result, path, limit).encode("utf-8", "replace")
-        if len(page) < MAX_BYTES:
+    tables = {name: replace(table, rows=ranked(table)) for name, table in result.tables.items()}
+    columns = {name: _columns(table) for name, table in tables.items()}
+    rows = packed(tables, columns)
+    for limit in PLAIN_ROWS:
+        sections = [
+            _section(table, columns[name], rows[name], tree(result.tables[name], _NODES_PER_ROW * limit), path, limit)
+            for name, table in tables.items()
+        ]
+        page = _page(result, sections, limit).encode("utf-8", "replace")
+        if len(page) - sum(len(section.packed.text) for section in sections) < PLAIN_BYTES:
             break
     path.write_bytes(page)
     yield path
@@ -59,9 +69,8 @@ def prepare() -> None:
         _environment().get_template(name)
 
 
-def _page(result: Comparison, path: Path, limit: int) -> str:
-    sections = [_section(table, path, limit) for table in result.tables.values()]
-    script = (_TEMPLATES / "page.js").read_text(encoding="utf-8")
+def _page(result: Comparison, sections: list[_Section], limit: int) -> str:
+    script = "".join((_TEMPLATES / name).read_text(encoding="utf-8") for name in ("rows.js", "page.js"))
     library = _plotly() if any(section.has_chart for section in sections) else None
     return (
         _environment()
@@ -73,6 +82,7 @@ def _page(result: Comparison, path: Path, limit: int) -> str:
             notes=[clipped(note) for note in result.notes],
             options={name: value for name, value in result.options.items() if value},
             sections=sections,
+            plain_rows=limit,
             style=(_TEMPLATES / "page.css").read_text(encoding="utf-8"),
             script=script,
             library=library,
@@ -128,6 +138,9 @@ def _facts(result: Comparison) -> Iterator[tuple[str, str, str]]:
 
 def _scope(side: Side) -> str:
     steps = f"{side.run['step_count']:,} step{'' if side.run['step_count'] == 1 else 's'} recorded"
+    complete = side.run["complete_step_count"]
+    if complete is not None and complete < side.run["step_count"]:
+        steps += f", {complete:,} complete"
     return f"whole run, {steps}" if side.step is None else f"step {side.step}, {steps}"
 
 
@@ -147,27 +160,19 @@ class _Heading:
 
 
 @dataclass(frozen=True)
-class _Cell:
-    """One cell: `exact` is the value as SQL has it, None for text and where there is none."""
-
-    text: str
-    exact: str | None
-    style: str
-
-
-@dataclass(frozen=True)
 class _Section:
-    """One table as shown. `rows` are (depth in the tree or None, cells)."""
+    """One table as shown. `rows` are (depth in the tree or None, cells), the first ones; `packed` has all that fit."""
 
     view: View
+    packed: PackedRows
     row_count: int
     headings: list[_Heading]
     bands: list[tuple[str, int]]
-    rows: list[tuple[int | None, list[_Cell]]]
+    rows: list[tuple[int | None, list[Cell]]]
     headlines: list[Headline]
     remarks: list[str]
     tree: Tree | None
-    nodes: list[tuple[Node, list[_Cell]]]
+    nodes: list[tuple[Node, list[Cell]]]
 
     @property
     def has_chart(self) -> bool:
@@ -175,29 +180,30 @@ class _Section:
         return any(headline.figure for headline in self.headlines) or bool(self.tree and self.tree.figure)
 
 
-def _section(table: ResultTable, path: Path, limit: int) -> _Section:
-    columns = _columns(table)
-    headings = [_heading(table.view, column) for column in columns]
+def _section(
+    table: ResultTable, columns: list[Column], rows_of: PackedRows, shown: Tree | None, path: Path, limit: int
+) -> _Section:
+    headings = [_heading(table, column) for column in columns]
     if table.view.headline and limit:
         limit = max(limit, _HEADLINE_ROWS)
     rows = table.rows.slice(0, limit).to_pylist()
-    shown = tree(table, _NODES_PER_ROW * limit)
     return _Section(
         view=table.view,
+        packed=rows_of,
         row_count=table.rows.num_rows,
         headings=headings,
         bands=[(band, len(list(group))) for band, group in groupby(heading.band for heading in headings)],
         rows=list(_rows(table, columns, rows)),
         headlines=list(headlines(table.view, rows)) if table.view.headline else [],
-        remarks=list(_remarks(table, path, len(rows))),
+        remarks=list(_remarks(table, path, rows_of.count)),
         tree=shown,
         nodes=[(node, list(_figures(shown, node))) for node in shown.nodes] if shown else [],
     )
 
 
-def _figures(shown: Tree, node: Node) -> Iterator[_Cell]:
+def _figures(shown: Tree, node: Node) -> Iterator[Cell]:
     for column in shown.columns:
-        yield _cell(node.row, column, shown.largest, is_tree=False)
+        yield cell(node.row, column, shown.largest)
 
 
 def _columns(table: ResultTable) -> list[Column]:
@@ -211,7 +217,7 @@ def _columns(table: ResultTable) -> list[Column]:
             return False  # said in the headline's sentence
         if column.type != "id" or units.prefix(column):
             return True
-        is_same = table.rows.num_rows > 0 and len(table.rows[column.name].unique()) == 1
+        is_same = table.rows.num_rows > 0 and len(table.rows[column.name].drop_null().unique()) <= 1
         return column.name in table.view.grain and not is_same
 
     return _in_bands([column for column in table.columns if tells(column)])
@@ -231,49 +237,22 @@ def _in_bands(columns: list[Column]) -> list[Column]:
     return [columns[place] for place in sorted(range(len(columns)), key=key)]
 
 
-def _heading(view: View, column: Column) -> _Heading:
-    name, _, direction = view.order.split(",")[0].partition(" ")
+def _heading(table: ResultTable, column: Column) -> _Heading:
+    name, _, direction = table.view.order.split(",")[0].partition(" ")
     order = ("descending" if direction.startswith("desc") else "ascending") if name == column.name else "none"
-    return _Heading(
-        units.label(column), column.meaning, _BANDS[units.prefix(column)], column.type in _TEXT_TYPES, order
-    )
+    if table.rank:
+        order = "other" if column is table.rank else "none"  # by size, in either direction
+    return _Heading(units.label(column), column.meaning, _BANDS[units.prefix(column)], column.type in TEXT_TYPES, order)
 
 
 def _rows(
     table: ResultTable, columns: list[Column], rows: list[dict[str, Any]]
-) -> Iterator[tuple[int | None, list[_Cell]]]:
-    depth = depth_column(table.view)
-    tree = next((column for column in columns if column.type == "name"), None) if depth else None
-    largest = {column.name: _largest(table, column) for column in columns}
+) -> Iterator[tuple[int | None, list[Cell]]]:
+    depth, named = indented(table.view) or (None, None)
+    largest = {column.name: largest_difference(table, column) for column in columns}
     for row in rows:
-        cells = [_cell(row, column, largest[column.name], is_tree=column is tree) for column in columns]
+        cells = [cell(row, c, largest[c.name], is_tree=c is named) for c in columns]
         yield row[depth.name] if depth else None, cells
-
-
-def _largest(table: ResultTable, column: Column) -> int:
-    """The largest difference of a column, which the shading of its cells is measured by."""
-    if units.prefix(column) != "diff" or column.type not in CHART_UNITS:
-        return 0
-    return pc.max(pc.abs(table.rows[column.name])).as_py() or 0
-
-
-def _cell(row: dict[str, Any], column: Column, largest: int, *, is_tree: bool) -> _Cell:
-    value, text = row[column.name], units.row_text(row, column)
-    if column.type in _TEXT_TYPES:
-        style = "tree" if is_tree else "name" if column.type == "name" else "text"
-        return _Cell(clipped(text), None, style)
-    if isinstance(value, str) or value is None:
-        return _Cell(clipped(text), None, "mark" if text and value is None else "")
-    unit = {"duration_ns": " ns", "timestamp_ns": " ns", "bytes": " B", "bandwidth": " B/s"}.get(column.type, "")
-    return _Cell(text, f"{value}{unit}", _shade(column, value, largest))
-
-
-def _shade(column: Column, value: Any, largest: int) -> str:
-    worse = units.is_worse(column, value)
-    if worse is None:
-        return ""
-    strength = 3 if 2 * abs(value) >= largest else 2 if 10 * abs(value) >= largest else 1
-    return f"{'worse' if worse else 'better'}{strength}"
 
 
 def _remarks(table: ResultTable, path: Path, shown: int) -> Iterator[str]:
@@ -282,6 +261,16 @@ def _remarks(table: ResultTable, path: Path, shown: int) -> Iterator[str]:
     if table.silence:
         yield table.silence
     if shown < count:
-        workbook = path.with_suffix(".xlsx")
-        place = f"the workbook {workbook.name}" if table.view.sheet and workbook.exists() else table.view.qualified
-        yield f"{shown:,} of {count:,} rows, all rows in {place}. Sorting and filtering see the shown rows only."
+        chosen = "those with the largest differences" if table.rank else "the first ones"
+        yield (
+            f"{shown:,} of {count:,} rows are on this page, {chosen}; all rows are in {_place(table, path)}."
+            " Sorting and filtering see those of this page."
+        )
+
+
+def _place(table: ResultTable, path: Path) -> str:
+    """Where all rows of a table are: in the files beside the page, or in the warehouse."""
+    workbook, beside = path.with_suffix(".xlsx"), path.with_name(f"{path.stem}.{table.view.sheet}.csv")
+    if table.view.sheet and beside.exists():
+        return beside.name
+    return f"the workbook {workbook.name}" if table.view.sheet and workbook.exists() else table.view.qualified

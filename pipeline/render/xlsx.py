@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,6 +17,7 @@ import xlsxwriter
 from pipeline.catalog.header import Column
 from pipeline.render import units
 from pipeline.render.headline import indented
+from pipeline.render.marks import marks
 from pipeline.render.sheetrows import SheetRows, flags, numbers, pack, rows_text, texts
 from pipeline.result import Comparison, ResultTable
 
@@ -187,20 +187,7 @@ def _contents(batch: pa.RecordBatch, column: Column) -> pa.Array:
     if pa.types.is_boolean(values.type):
         return flags(values)
     found = numbers(values, units.COLUMN_UNITS.get(column.type, ("", 1))[1])
-    return pc.coalesce(found, texts(_marks(batch, column))) if units.prefix(column) == "ratio" else found
-
-
-def _marks(batch: pa.RecordBatch, column: Column) -> pa.Array:
-    """What a ratio without a value says, by which side is missing."""
-    name = column.name.removeprefix("ratio_")
-    missing = [_is_missing(batch, f"{side}_{name}").cast(pa.int8()) for side in ("base", "comparison", "diff")]
-    marks = [units.missing_mark(*flags) or None for flags in product((False, True), repeat=3)]
-    base, comparison, diff = (pc.multiply(flag, weight) for flag, weight in zip(missing, (4, 2, 1), strict=True))
-    return pa.array(marks, pa.string()).take(pc.add(pc.add(base, comparison), diff))
-
-
-def _is_missing(batch: pa.RecordBatch, name: str) -> pa.Array:
-    return batch[name].is_null() if name in batch.schema.names else pa.array([True] * len(batch))
+    return pc.coalesce(found, texts(marks(batch, column))) if units.prefix(column) == "ratio" else found
 
 
 def write_csv(table: ResultTable, path: Path) -> None:

@@ -13,6 +13,7 @@
 -- @column device_name name Devices
 -- @column device_count count Devices with activities
 -- @column step_count count Steps
+-- @column complete_step_count count Steps in which every kernel launch has its activity; NULL without steps or device activities
 -- @column event_count count Events in the trace
 -- @column device_activity_count count Device activities that count
 -- @column host_call_count count Host calls
@@ -38,7 +39,12 @@ problem as (
 ),
 
 step as (
-    select run_id, count(*) as step_count from intermediate.int_step group by run_id
+    select
+        run_id,
+        count(*) as step_count,
+        case when count(is_complete) > 0 then count(*) filter (where is_complete) end as complete_step_count
+    from marts.step
+    group by run_id
 )
 
 select
@@ -54,6 +60,7 @@ select
     run.device_name,
     size.device_count,
     coalesce(step.step_count, 0) as step_count,
+    step.complete_step_count,
     run.event_count,
     size.device_activity_count,
     size.host_call_count,

@@ -1,19 +1,80 @@
-"use strict";
-
-// Tables: sorted by exact values, which numeric cells carry in their title, and filtered by names.
+// Tables: the page has the first rows; all of them, with exact values, are packed beside, and drawn as a reader scrolls to them.
 
 const NAMES = "td.name, td.text, td.tree";
+const DRAWN_AT_ONCE = 100;
 
-for (const section of document.querySelectorAll("section")) {
-  const table = section.querySelector("table.data");
-  if (table) enhance(section, table, table.tBodies[0]);
+async function unpacked(element) {
+  const bytes = Uint8Array.from(atob(element.textContent), (character) => character.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
 }
 
-function enhance(section, table, body) {
-  const rows = [...body.rows];
-  addSorting([...table.querySelectorAll(".titles th")], body, rows);
+async function enhance(section) {
+  const element = section.querySelector("table.data");
+  if (!element) return;
+  addNames(element.tBodies[0]);
   const tools = section.querySelector(".tools");
-  if (tools) addTools(tools, table, rows);
+  try {
+    const table = JSON.parse(await unpacked(section.querySelector("script.rows")));
+    const view = new Rows(element, section.querySelector(".scroll"), table);
+    addSorting([...element.querySelectorAll(".titles th")], view);
+    if (tools) addTools(tools, element, view);
+  } catch (error) {
+    console.error(error);
+    if (!tools) return;
+    tools.textContent = "This browser cannot unpack the rows: only the first are shown.";
+    tools.hidden = false;
+  }
+}
+
+// The rows of a table in the order and selection that a reader asked for.
+class Rows {
+  constructor(element, scroll, table) {
+    Object.assign(this, { body: element.tBodies[0], scroll, table, order: null, chosen: null });
+    element.setAttribute("aria-rowcount", table.count + 2);
+    scroll.addEventListener("scroll", () => this.follow());
+    this.draw();
+  }
+
+  draw() {
+    const { table, order, chosen } = this;
+    const all = order ?? Array.from({ length: table.count }, (_, row) => row);
+    const isChosen = chosen && new Set(chosen);
+    this.rows = isChosen ? all.filter((row) => isChosen.has(row)) : all;
+    this.body.replaceChildren();
+    this.scroll.scrollTop = 0;
+    this.drawMore();
+  }
+
+  drawMore() {
+    const start = this.body.rows.length;
+    this.body.append(...this.rows.slice(start, start + DRAWN_AT_ONCE).map((row, i) => this.element(row, start + i)));
+  }
+
+  follow() {
+    const { scrollTop, clientHeight, scrollHeight } = this.scroll;
+    if (this.body.rows.length < this.rows.length && scrollTop + 2 * clientHeight > scrollHeight) this.drawMore();
+  }
+
+  element(row, place) {
+    const { table } = this;
+    const line = document.createElement("tr");
+    line.setAttribute("aria-rowindex", place + 3);
+    if (table.depths) {
+      line.dataset.depth = table.depths[row];
+      line.style.setProperty("--depth", table.depths[row]);
+    }
+    for (const column of table.columns) {
+      const { text, exact, style } = cellOf(column, row);
+      const cell = line.insertCell();
+      cell.textContent = text;
+      if (style) cell.className = style;
+      if (exact !== null) cell.title = exact;
+    }
+    return line;
+  }
+}
+
+function addNames(body) {
   body.addEventListener("click", (event) => {
     if (String(getSelection())) return;
     event.target.closest(NAMES)?.classList.toggle("open");
@@ -24,23 +85,23 @@ function enhance(section, table, body) {
   });
 }
 
-function addTools(tools, table, rows) {
+function addTools(tools, element, view) {
   const [filter, whole] = tools.querySelectorAll("input");
   const count = tools.querySelector("output");
-  const names = (row) => [...row.querySelectorAll(NAMES)].map((cell) => cell.textContent).join(" ");
-  const texts = rows.map((row) => names(row).toLowerCase());
+  const all = `${grouped(String(view.table.count))} rows`;
   filter.addEventListener("input", () => {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const shown = matching(rows, texts, words);
-    rows.forEach((row, i) => { row.hidden = !shown[i]; });
-    count.textContent = words.length ? `${shown.filter(Boolean).length} of ${rows.length} rows` : "";
+    view.chosen = words.length ? matching(view.table, words) : null;
+    view.draw();
+    count.textContent = words.length ? `${grouped(String(view.chosen.length))} of ${all}` : all;
   });
-  whole.addEventListener("change", () => table.classList.toggle("whole", whole.checked));
+  whole.addEventListener("change", () => element.classList.toggle("whole", whole.checked));
+  count.textContent = all;
   tools.hidden = false;
 }
 
 // A title sorts by its column, then the other way round, then puts the rows back as they were given.
-function addSorting(headings, body, rows) {
+function addSorting(headings, view) {
   const given = headings.map((heading) => heading.ariaSort);
   headings.forEach((heading, place) => {
     const button = document.createElement("button");
@@ -53,49 +114,15 @@ function addSorting(headings, body, rows) {
       const order = orders[orders.indexOf(heading.ariaSort) + 1];
       headings.forEach((other, i) => { other.ariaSort = order ? "none" : given[i]; });
       if (order) heading.ariaSort = order;
-      body.append(...(order ? sorted(rows, place, isText, order === "descending") : rows));
+      view.order = order ? sorted(view.table, place, order === "descending") : null;
+      view.draw();
     });
   });
 }
 
-function depthOf(row) {
-  return Number(row.dataset.depth ?? 0);
-}
-
-// Which rows to show; in a tree, also the rows above one that matches.
-function matching(rows, texts, words) {
-  const shown = [];
-  let needed = 0;
-  for (let i = rows.length - 1; i >= 0; i--) {
-    const depth = depthOf(rows[i]);
-    shown[i] = words.every((word) => texts[i].includes(word)) || depth < needed;
-    if (shown[i]) needed = depth;
-  }
-  return shown;
-}
-
-// Rows in order of a column: missing values last in both directions, siblings among themselves in a tree.
-function sorted(rows, place, isText, isDescending) {
-  const root = { children: [] };
-  const above = [root];
-  for (const row of rows) {
-    const cell = row.cells[place];
-    const key = isText ? cell.textContent : parseFloat(cell.title);
-    const isMissing = isText ? key === "" : Number.isNaN(key);
-    const node = { row, key, isMissing, text: cell.textContent, children: [] };
-    while (above.length > 1 && above.at(-1).depth >= depthOf(row)) above.pop();
-    node.depth = depthOf(row);
-    above.at(-1).children.push(node);
-    above.push(node);
-  }
-  const compare = (a, b) => {
-    if (a.isMissing || b.isMissing) return a.isMissing - b.isMissing;
-    const order = isText ? a.key.localeCompare(b.key, undefined, { numeric: true }) : a.key - b.key;
-    return isDescending ? -order : order;
-  };
-  const flat = (node) => node.children.sort(compare).flatMap((child) => [child.row, ...flat(child)]);
-  return flat(root);
-}
+(async () => {
+  for (const section of document.querySelectorAll("section")) await enhance(section);
+})();
 
 // Charts: the library is in the page, packed.
 
@@ -111,11 +138,8 @@ const LAYOUT = {
 const CONFIG = { responsive: true, displaylogo: false, modeBarButtons: [["toImage"]] };
 
 async function draw(charts) {
-  const packed = document.getElementById("plotly").textContent;
-  const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   const script = document.createElement("script");
-  script.textContent = await new Response(stream).text();
+  script.textContent = await unpacked(document.getElementById("plotly"));
   document.head.append(script);
   for (const chart of charts) {
     const { data, layout } = JSON.parse(chart.firstElementChild.textContent);
