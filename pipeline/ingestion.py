@@ -8,16 +8,17 @@ import re
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pyarrow as pa
 
 from pipeline.cores import take
 from pipeline.errors import InputError, UsageError
-from pipeline.load.partitions import PartitionWriter, remove
-from pipeline.load.warehouse import Warehouse
+from pipeline.load.partitions import partition_writer
+from pipeline.load.warehouse import Problem, Warehouse
+from pipeline.load.writer import Writer
 from pipeline.schema import PROBLEM_KINDS, RAW_TABLES
 from pipeline.version import VERSION
 from pipeline.workers import Progress, ahead, core_shares, executor
@@ -47,7 +48,7 @@ class Ingested:
 
 @dataclass
 class _Job:
-    """One source on its way: extracted into `folder`, then claimed as `run_id`, then derived."""
+    """One source on its way: extracted into a folder, then claimed as `run_id`, then derived into another."""
 
     source: Source
     label: str
@@ -57,23 +58,37 @@ class _Job:
     extraction: Future[Report] | None = None
     run_id: str = ""
     report: Report | None = None
-    derivation: Future[None] | None = None
+    derivation: Future[list[Problem]] | None = None
 
 
 class _Ingest:
     """The stages of a job. Extraction and derivation run in an executor; runs are named and committed in order."""
 
     def __init__(
-        self, house: Warehouse, several: bool, strict: bool, pool: Executor, progress: Progress | None
+        self,
+        house: Warehouse,
+        several: bool,
+        strict: bool,
+        pool: Executor,
+        progress: Progress | None,
+        ends: contextlib.ExitStack,
     ) -> None:
         self._house = house
+        self._ends = ends
         self._several = several
         self._strict = strict
         self._pool = pool
         self._progress = progress
-        self._folders: list[Path] = []
         self._uncommitted: dict[tuple[str, str], str] = {}
         self._has_views = False
+
+    @cached_property
+    def _writer(self) -> Writer:
+        """Needed, and so a warehouse that can be written, from the first source on that is not there already."""
+        writer = self._ends.enter_context(self._house.writer())
+        self._ends.callback(self._abandon, writer)
+        writer.sweep()
+        return writer
 
     def begin(self, wanted: tuple[Source, str], share: int) -> _Job:
         """Start the extraction, on a share of the cores, unless the very files are in the warehouse already."""
@@ -89,9 +104,8 @@ class _Ingest:
         for run_id, manifest in self._house.manifests().items():
             if known.items() <= ({"flow_category": None} | manifest).items():
                 return _Job(source, label, known, share, run_id=run_id)
-        folder = self._house.new_folder()
-        self._folders.append(folder)
-        extraction = self._pool.submit(_extract, source, label, folder, self._progress, share)
+        folder = self._writer.new_folder()
+        extraction = self._pool.submit(_extract, self._house.folder, source, label, folder, self._progress, share)
         return _Job(source, label, known, share, folder, extraction)
 
     def place(self, job: _Job) -> _Job:
@@ -105,11 +119,12 @@ class _Ingest:
         there = {(run["label"], run["content_hash"]): run_id for run_id, run in self._house.manifests().items()}
         if run_id := (self._uncommitted | there).get(content):
             return replace(job, run_id=run_id)
-        run_id = _claim(self._house, job.label, report, self._several)
+        run_id = _claim(self._house, self._writer, job.label, report, self._several)
         self._uncommitted[content] = run_id
-        self._house.place(run_id, job.folder)
-        derivation = self._pool.submit(_derive, self._house, run_id, job.cores)
-        return replace(job, run_id=run_id, report=report, derivation=derivation)
+        self._writer.place(run_id, job.folder)
+        folder = self._writer.new_folder()
+        derivation = self._pool.submit(_derive, self._house, run_id, folder, job.cores)
+        return replace(job, folder=folder, run_id=run_id, report=report, derivation=derivation)
 
     def _make_views(self) -> None:
         """Bring the database up once, while files are read elsewhere: who derives their results takes its views."""
@@ -119,20 +134,20 @@ class _Ingest:
 
     def finish(self, job: _Job) -> Ingested:
         """Wait for the results and make the run visible."""
-        if job.derivation is None or job.report is None:
-            return _ingested(self._house, job, self._strict)
-        job.derivation.result()
-        done = _ingested(self._house, job, self._strict)
+        if job.derivation is None or job.report is None or job.folder is None:
+            with self._house.connect([job.run_id]) as connection:
+                return _ingested(job, self._house.problems(job.run_id, connection), self._strict)
+        done = _ingested(job, job.derivation.result(), self._strict)
         report = job.report
-        self._house.commit(job.run_id, {**job.known, "content_hash": report.content_hash, "rank": report.rank})
+        self._writer.put(job.folder)
+        self._writer.commit(job.run_id, {**job.known, "content_hash": report.content_hash, "rank": report.rank})
         del self._uncommitted[job.label, report.content_hash]
         return done
 
-    def clean_up(self) -> None:
-        """Remove what the jobs have left: temporary folders, and claimed runs that were not committed."""
-        remove(self._folders)
+    def _abandon(self, writer: Writer) -> None:
+        """Remove claimed runs that were not committed."""
         for run_id in self._uncommitted.values():
-            self._house.abandon(run_id)
+            writer.abandon(run_id)
 
 
 def ingest_sources(
@@ -148,20 +163,18 @@ def ingest_sources(
     Raises InputError for the first file that is none of a profiler, or is damaged and `strict` was asked for; the runs
     of sources before it stay.
     """
-    with contextlib.ExitStack() as stack:
-        pool, reporting = stack.enter_context(executor(workers, progress))
-        stages = _Ingest(house, several, strict, pool, reporting)
-        try:
-            shares = core_shares([source for source, _ in wanted], workers)
-            begun = ahead(map(stages.begin, wanted, shares), workers)
-            placed = ahead(map(stages.place, begun), workers)
-            return [stages.finish(job) for job in placed]
-        finally:
-            stack.close()  # no worker writes any more
-            stages.clean_up()
+    # What is to be cleaned up is, when no worker writes any more.
+    with contextlib.ExitStack() as ends, executor(workers, progress) as (pool, reporting):
+        stages = _Ingest(house, several, strict, pool, reporting, ends)
+        shares = core_shares([source for source, _ in wanted], workers)
+        begun = ahead(map(stages.begin, wanted, shares), workers)
+        placed = ahead(map(stages.place, begun), workers)
+        return [stages.finish(job) for job in placed]
 
 
-def _extract(source: Source, label: str, folder: Path, progress: Progress | None, share: int) -> Report:
+def _extract(
+    warehouse: Path, source: Source, label: str, folder: Path, progress: Progress | None, share: int
+) -> Report:
     """Stream one source into Parquet below `folder`, on a share of the cores."""
     take(share)
     # The readers are imported where a source is read, which most commands do not.
@@ -169,52 +182,49 @@ def _extract(source: Source, label: str, folder: Path, progress: Progress | None
     from pipeline.extract.source import rank_of  # noqa: PLC0415
 
     report = Report()
-    writer = PartitionWriter(folder)
-    for table, batch in source.extract(report, progress):
-        writer.write(table, batch)
-    if report.rank is None:
-        report.rank = rank_of(source.path)
-    if report.problems:
-        writer.write("problem", report.problem_batch())
-    row = {
-        "label": label,
-        "source_path": str(source.path.resolve()),
-        "source_format": source.format,
-        "source_bytes": report.source_bytes,
-        "content_hash": report.content_hash,
-        "rank": report.rank,
-        "world_size": report.world_size,
-        "device_name": report.device_name,
-        "base_time_ns": report.base_time_ns,
-        "event_count": report.event_count,
-        "ingested_at": dt.datetime.now(dt.timezone.utc).isoformat(timespec="seconds"),
-        "tool_version": VERSION,
-    }
-    writer.write("run", pa.RecordBatch.from_pylist([row], schema=RAW_TABLES["run"]))
-    writer.close()
+    with partition_writer(folder, warehouse) as writer:
+        for table, batch in source.extract(report, progress):
+            writer.write(table, batch)
+        if report.rank is None:
+            report.rank = rank_of(source.path)
+        if report.problems:
+            writer.write("problem", report.problem_batch())
+        row = {
+            "label": label,
+            "source_path": str(source.path.resolve()),
+            "source_format": source.format,
+            "source_bytes": report.source_bytes,
+            "content_hash": report.content_hash,
+            "rank": report.rank,
+            "world_size": report.world_size,
+            "device_name": report.device_name,
+            "base_time_ns": report.base_time_ns,
+            "event_count": report.event_count,
+            "ingested_at": dt.datetime.now(dt.timezone.utc).isoformat(timespec="seconds"),
+            "tool_version": VERSION,
+        }
+        writer.write("run", pa.RecordBatch.from_pylist([row], schema=RAW_TABLES["run"]))
     return report
 
 
-def _derive(house: Warehouse, run_id: str, share: int) -> None:
+def _derive(house: Warehouse, run_id: str, folder: Path, share: int) -> list[Problem]:
     take(share)
-    house.derive(run_id)
+    return house.derive(run_id, folder)
 
 
-def _claim(house: Warehouse, label: str, report: Report, several: bool) -> str:
+def _claim(house: Warehouse, writer: Writer, label: str, report: Report, several: bool) -> str:
     """A run id that nobody has: the label, the rank where a label has several, a hash only where inputs would meet."""
     name = re.sub(r"^\.|[^\w.\-]", "_", label) or "run"
     others = [manifest for manifest in house.manifests().values() if manifest["label"] == label]
     if report.rank is not None and (several or any(other["rank"] != report.rank for other in others)):
         name = f"{name}.r{report.rank}"
     for run_id in (name, f"{name}-{report.content_hash[:8]}", f"{name}-{report.content_hash}"):
-        if house.claim(run_id):
+        if writer.claim(run_id):
             return run_id
     raise UsageError(f"run {name} is being ingested by another process; wait for it, or give another --label")
 
 
-def _ingested(house: Warehouse, job: _Job, strict: bool) -> Ingested:
-    with contextlib.closing(duckdb.connect()) as connection:
-        problems = house.problems(job.run_id, connection)
+def _ingested(job: _Job, problems: Sequence[Problem], strict: bool) -> Ingested:
     texts = tuple(problem_text(*problem) for problem in problems)
     if strict and any(kind not in _HARMLESS for kind, _, _ in problems):
         raise InputError(f"{job.source.path}: not intact, and --strict was given: {'; '.join(texts)}")

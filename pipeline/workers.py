@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import signal
 import threading
 from collections import deque
@@ -103,10 +104,18 @@ def ahead(items: Iterable[Item], count: int) -> Iterator[Item]:
 
 
 def _start(queue: Any) -> None:
-    """Begin a worker process; an interrupt ends it without a traceback of its own."""
+    """Begin a worker process, which an interrupt ends without a traceback of its own, and its parent's end too."""
     global _reported  # noqa: PLW0603  (one for the life of the process)
     _reported = queue
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed tells nobody: the worker would wait for its next job for ever."""
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _report(file: Path, size: int) -> None:

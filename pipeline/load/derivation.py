@@ -17,10 +17,11 @@ import pyarrow as pa
 from pipeline.catalog.header import View
 from pipeline.catalog.install import Partitions, quoted
 from pipeline.load.memory import rising_limits
-from pipeline.load.partitions import put_in_place
 from pipeline.load.querypool import queries_at_once, query_pool
 from pipeline.load.settings import CONNECTION_SETTINGS, database_settings
 
+# The file of a result.
+PART = "part-0000.parquet"
 # DuckDB's buffers, where no limit is given; what does not fit spills.
 DERIVE_MEMORY = 640 << 20
 # Freed memory that DuckDB keeps: getting back what was given back takes a sixth of the time of deriving.
@@ -37,9 +38,9 @@ def derive(
     targets: Mapping[str, Path],
     memory: str | None = None,
 ) -> None:
-    """Compute the results that have no files among a run's partitions; put each into the folder that `targets` names.
+    """Compute the results that have no files among a run's partitions, each into the folder that `targets` names.
 
-    `make` is called to complete the views of `database`; what spills, and results that are not complete, lie beside it.
+    `make` is called to complete the views of `database`; what spills lies beside it.
     `memory` limits DuckDB (`2GB`): without it, what does not fit may take more, up to half of the machine.
     """
     pa.default_memory_pool().release_unused()  # what reading has left
@@ -53,7 +54,7 @@ def derive(
         contextlib.closing(duckdb.connect(str(database), config=settings)) as connection,
         query_pool(connection, at_once) as submit,
     ):
-        write = partial(_write, database.parent, targets, RisingMemory(limits))
+        write = partial(_write, targets, RisingMemory(limits))
 
         def compute(view: View) -> Future[Any]:
             begun = submit(partial(write, view))
@@ -65,16 +66,15 @@ def derive(
 
 
 def _write(
-    folder: Path, targets: Mapping[str, Path], memory: RisingMemory, view: View, connection: duckdb.DuckDBPyConnection
+    targets: Mapping[str, Path], memory: RisingMemory, view: View, connection: duckdb.DuckDBPyConnection
 ) -> list[Path]:
-    """Write the rows of one view, and put them in place."""
-    part = folder / view.name / "part-0000.parquet"
-    part.parent.mkdir()
+    """Write the rows of one view."""
+    part = targets[view.qualified] / PART
+    part.parent.mkdir(parents=True)
     rows = f"select * exclude (run_id) from ({view.body})"
     connection.execute(CONNECTION_SETTINGS)
     memory.execute(connection, f"copy ({rows}) to {quoted(str(part))} ({_FORMAT})")
-    put_in_place(part.parent, targets[view.qualified])
-    return [targets[view.qualified] / part.name]
+    return [part]
 
 
 class RisingMemory:

@@ -1,15 +1,16 @@
-"""Parquet partitions: written under a temporary name, put in place by rename."""
+"""Parquet partitions of raw tables, written in bounded memory."""
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.load.writer import writing
 from pipeline.schema import RAW_TABLES
 
 # Rows are buffered up to this many bytes per table before they become a row group: memory does not grow with the file.
@@ -17,11 +18,26 @@ ROW_GROUP_BYTES = 32 << 20
 PART_BYTES = 1 << 30
 
 
-class PartitionWriter:
-    """Writes batches of raw tables of one run into `folder/<table>/part-NNNN.parquet`."""
+@contextlib.contextmanager
+def partition_writer(folder: Path, warehouse: Path) -> Iterator[PartitionWriter]:
+    """A writer whose files are finished at the end of the block, unless that fails."""
+    writer = PartitionWriter(folder, warehouse)
+    try:
+        yield writer
+        writer.close()
+    finally:
+        writer.give_up()
 
-    def __init__(self, folder: Path) -> None:
+
+class PartitionWriter:
+    """Writes batches of raw tables of one run into `folder/<table>/part-NNNN.parquet`.
+
+    Raises WarehouseError, which names the warehouse, where they cannot be written.
+    """
+
+    def __init__(self, folder: Path, warehouse: Path) -> None:
         self.folder = folder
+        self._warehouse = warehouse
         self._writers: dict[str, pq.ParquetWriter] = {}
         self._pending: dict[str, list[pa.RecordBatch]] = {}
         self._part_numbers: dict[str, int] = {}
@@ -40,15 +56,28 @@ class PartitionWriter:
         """Write what is buffered and finish the files."""
         for table in list(self._pending):
             self._flush(table)
+        with writing(self._warehouse):
+            for writer in self._writers.values():
+                writer.close()
+
+    def give_up(self) -> None:
+        """Leave the files as they are; unless told, one that could not be written tries again when it is collected."""
         for writer in self._writers.values():
-            writer.close()
-        self._writers.clear()
+            with contextlib.suppress(OSError):
+                writer.close()
+            writer.is_open = False
 
     def _flush(self, table: str) -> None:
         pending = self._pending.pop(table, [])
         if not pending:
             return
         data = pa.Table.from_batches(pending)
+        with writing(self._warehouse):
+            self._writer(table, data.schema).write_table(data)
+        self._written[table] = self._written.get(table, 0) + data.nbytes
+
+    def _writer(self, table: str, schema: pa.Schema) -> pq.ParquetWriter:
+        """The file to write to: the next one where the last has become large."""
         if self._written.get(table, 0) > PART_BYTES:
             self._writers.pop(table).close()
             self._written[table] = 0
@@ -57,9 +86,8 @@ class PartitionWriter:
             self._part_numbers[table] = number + 1
             path = self.folder / table / f"part-{number:04}.parquet"
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._writers[table] = pq.ParquetWriter(path, data.schema, compression="zstd", **_encodings(data.schema))
-        self._writers[table].write_table(data)
-        self._written[table] = self._written.get(table, 0) + data.nbytes
+            self._writers[table] = pq.ParquetWriter(path, schema, compression="zstd", **_encodings(schema))
+        return self._writers[table]
 
 
 def _encodings(schema: pa.Schema) -> dict[str, Any]:
@@ -75,17 +103,3 @@ def _encodings(schema: pa.Schema) -> dict[str, Any]:
         "column_encoding": dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
         "write_statistics": numbers,
     }
-
-
-def put_in_place(source: Path, target: Path) -> None:
-    """Move a finished folder to its name, replacing what an interrupted writer may have left there."""
-    if target.exists():
-        shutil.rmtree(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    source.replace(target)
-
-
-def remove(folders: Iterable[Path]) -> None:
-    """Delete folders; ones that are gone already are fine."""
-    for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)

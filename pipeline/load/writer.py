@@ -1,0 +1,205 @@
+"""Where a process writes: into a warehouse under a lease, or beside it where only that is possible."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import duckdb
+
+from pipeline.errors import WarehouseError
+from pipeline.load.durable import publish, replace, sync
+from pipeline.load.layout import Layout
+from pipeline.load.lease import Lease, lease
+from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+class Workplace(Protocol):
+    """Where results and the database are made, and where they are put."""
+
+    layout: Layout
+
+    def new_folder(self) -> Path:
+        """An empty folder on the file system of `layout`."""
+
+    def put(self, made: Path) -> None:
+        """Put all partitions that were made in a folder, laid out as `layout` is, in their places."""
+
+    def put_database(self, made: Path) -> None:
+        """Put a database in its place. A connection that has it open keeps it."""
+
+
+class Writer:
+    """A process that writes to a warehouse: it owns the runs that it has claimed until they are committed."""
+
+    def __init__(self, layout: Layout, lease: Lease) -> None:
+        self.layout = layout
+        self._lease = lease
+
+    def new_folder(self) -> Path:
+        """A folder inside the warehouse, so that renames stay on one file system; it goes when the lease ends."""
+        return self._lease.new_folder()
+
+    def claim(self, run_id: str) -> bool:
+        """Reserve a run id; False where a run or a living writer has it."""
+        if self.layout.manifest(run_id).exists():
+            return False
+        with self._writing():
+            if not self._take(run_id):
+                return False
+            if self.layout.manifest(run_id).exists():  # committed meanwhile
+                self._release(run_id)
+                return False
+            self._clear(run_id)
+        return True
+
+    def place(self, run_id: str, extracted: Path) -> None:
+        """Put a claimed run's raw partitions in place; nothing shows them before `commit`."""
+        self._publish(
+            {extracted / table: self.layout.raw(table, run_id) for table in RAW_TABLES if (extracted / table).exists()}
+        )
+
+    def put(self, made: Path) -> None:
+        """Put results in place, for a claimed run or one that exists."""
+        made_layout = Layout(made)
+        self._publish({path: self.layout.folder / path.relative_to(made) for path in made_layout.partitions()})
+
+    def put_database(self, made: Path) -> None:
+        """Replace the database by rename."""
+        with self._writing():
+            replace(made, self.layout.database)
+
+    def commit(self, run_id: str, manifest: Mapping[str, Any]) -> None:
+        """Make a placed and derived run visible: its manifest appears, by rename, when all that it stands for stays."""
+        content = {"run_id": run_id, "raw_schema_version": RAW_SCHEMA_VERSION, **manifest}
+        with self._writing():
+            temporary = self.new_folder() / "manifest.json"
+            temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            replace(temporary, self.layout.manifest(run_id))
+            sync([self.layout.folder / "runs"])
+            self._release(run_id)
+
+    def abandon(self, run_id: str) -> None:
+        """Remove a claimed run that is not going to be committed."""
+        if not self.layout.manifest(run_id).exists():
+            self._clear(run_id)
+        self._release(run_id)
+
+    def sweep(self) -> None:
+        """Remove what no living process and no manifest owns: what others have left who were killed."""
+        with self._writing():
+            for name in self._lease.leases():
+                if not self._lease.is_alive(name):
+                    self._lease.fence(name)
+            for run_id in sorted(self.layout.run_ids()):
+                # Beside a manifest there is a claim only where its writer is about to give it back, or was killed then.
+                is_settled = self.layout.manifest(run_id).exists() and not self.layout.claim(run_id).exists()
+                if not is_settled and self._take(run_id):
+                    self.abandon(run_id)
+
+    def _take(self, run_id: str) -> bool:
+        while True:
+            self.layout.run(run_id).mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(FileNotFoundError):  # removed meanwhile by who has abandoned the run
+                return self._lease.take(self.layout.claim(run_id))
+
+    def _release(self, run_id: str) -> None:
+        """Give a claim back, last, and with it what others who claimed the run were killed over."""
+        folder, claim = self.layout.run(run_id), self.layout.claim(run_id)
+        for path in folder.glob(f"{claim.name}.*"):
+            self._discard(path)
+        self._discard(claim)
+        with contextlib.suppress(OSError):  # it is of a run, or others have claimed it already
+            folder.rmdir()
+
+    def _clear(self, run_id: str) -> None:
+        for path in self.layout.partitions_of(run_id):
+            self._discard(path)
+
+    def _discard(self, path: Path) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self._lease.discard(path)
+
+    def _publish(self, moves: Mapping[Path, Path]) -> None:
+        with self._writing():
+            publish(moves, self.layout.folder)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """As `writing`; who was taken for dead meanwhile is told so."""
+        with writing(self.layout.folder):
+            try:
+                yield
+            except FileNotFoundError:
+                self._lease.check()
+                raise
+
+
+class Scratch:
+    """A temporary folder for what is missing in a warehouse that may be read alone."""
+
+    def __init__(self, folder: Path) -> None:
+        self.layout = Layout(folder)
+
+    def new_folder(self) -> Path:
+        """A folder inside."""
+        return Path(tempfile.mkdtemp(dir=self.layout.folder))
+
+    def put(self, made: Path) -> None:
+        """Move results beside those that were made before."""
+        for path in Layout(made).partitions():
+            target = self.layout.folder / path.relative_to(made)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.rename(target)
+
+    def put_database(self, made: Path) -> None:
+        """Leave it where it is: it serves one connection."""
+
+
+@contextlib.contextmanager
+def writer(layout: Layout) -> Iterator[Writer]:
+    """A writer of a warehouse. Raises WarehouseError where it cannot be written."""
+    with contextlib.ExitStack() as stack:
+        with writing(layout.folder):
+            held = stack.enter_context(lease(layout.folder))
+        yield Writer(layout, held)
+
+
+@contextlib.contextmanager
+def workplace(layout: Layout) -> Iterator[Workplace]:
+    """A writer, or a temporary folder where the warehouse can be read alone."""
+    with contextlib.ExitStack() as stack:
+        try:
+            place: Workplace = Writer(layout, stack.enter_context(lease(layout.folder)))
+        except OSError as refused:
+            try:
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tracemill-"))
+            except OSError as error:
+                raise WarehouseError(
+                    f"{layout.folder}: cannot be written ({refused.strerror}), nor can any temporary folder; set TMPDIR"
+                ) from error
+            place = Scratch(Path(folder).resolve())
+        yield place
+
+
+@contextlib.contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Turn what a full disk, or a folder that may be read alone, makes of writing into one WarehouseError."""
+    try:
+        yield
+    except (OSError, duckdb.IOException, duckdb.OutOfMemoryException) as error:
+        raise _cannot_be_written(folder, error) from error
+
+
+def _cannot_be_written(folder: Path, error: Exception) -> WarehouseError:
+    reason = (getattr(error, "strerror", None) or str(error)).partition("\n")[0]
+    is_full = getattr(error, "errno", None) in _FULL or isinstance(error, duckdb.Error)
+    remedy = "free space there, or choose another with -w" if is_full else "choose another with -w"
+    return WarehouseError(f"{folder}: cannot be written: {reason}; {remedy}")
