@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import re
+import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +17,8 @@ import pyarrow as pa
 
 from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
 from pipeline.catalog.header import View
-from pipeline.errors import InputError, LeftOutWarning, TracemillError, UsageError
+from pipeline.encoding import storable
+from pipeline.errors import InputError, LeftOutWarning, OutputError, TracemillError, UsageError, write_failure
 from pipeline.extract import FORMS
 from pipeline.ingestion import Ingested, ingest_sources, problem_text
 from pipeline.load.querypool import query_pool
@@ -71,7 +73,7 @@ def ingest(
     ]
     house = Warehouse(warehouse_folder(warehouse), memory)
     several = label is not None and len(found) > 1
-    wanted = [(source, label or source.name) for source in found]
+    wanted = [(source, storable(label or source.name)) for source in found]
     done = ingest_sources(house, wanted, several, strict, progress, workers or worker_count(found))
     house.refresh()
     return done
@@ -117,7 +119,7 @@ def compare(
         raise UsageError(
             "--gpu-flow-cat says how a trace is read, and both runs are in the warehouse already; ingest with it"
         )
-    wanted = [(source, source.name) for source in sources.values()]
+    wanted = [(source, storable(source.name)) for source in sources.values()]
     done = ingest_sources(house, wanted, False, strict, progress, workers or worker_count(list(sources.values())))
     ingested = dict(zip(sources, (run.run_id for run in done), strict=True))
     run_ids = [ingested.get(side) or _known_run(house, os.fspath(side)) for side in (base, comparison)]
@@ -169,11 +171,18 @@ def _writers(xlsx: bool, html: bool) -> dict[str, Writer]:
     return writers
 
 
-def _write(result: Comparison, folder: Path, writers: Mapping[str, Writer]) -> Iterator[Path]:
-    folder.mkdir(parents=True, exist_ok=True)
+def _write(result: Comparison, folder: Path, writers: Mapping[str, Writer]) -> list[Path]:
+    """Write the files under temporary names first: they get their own when all of them are whole."""
     stem = f"performance_comparison_result_{dt.datetime.now(dt.timezone.utc):%Y%m%d%H%M%S%f}"
-    for ending, write in writers.items():
-        yield from write(result, folder / f"{stem}{ending}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".tracemill-", dir=folder) as unfinished:
+            made = [
+                path for ending, write in writers.items() for path in write(result, Path(unfinished, f"{stem}{ending}"))
+            ]
+            return [path.replace(folder / path.name) for path in made]
+    except OSError as error:
+        raise OutputError(write_failure(folder, error, "choose another with -o")) from error
 
 
 def _chosen(catalog: Catalog, only: Sequence[str], skip: Sequence[str], details: bool) -> list[View]:
@@ -249,7 +258,7 @@ def _names(house: Warehouse) -> set[str]:
 
 def _known_run(house: Warehouse, name: str) -> str:
     """Run id of a run id or of a label with one run. Raises UsageError where there is none or more than one."""
-    manifests = house.manifests()
+    manifests, name = house.manifests(), storable(name)
     if name in manifests:
         return name
     labelled = [run_id for run_id, manifest in manifests.items() if manifest["label"] == name]
@@ -311,6 +320,7 @@ def query(sql: str, *, warehouse: PathLike | None = None, memory: str | None = N
     Raises UsageError for anything but one SELECT, and for an error in the query.
     """
     house = Warehouse(warehouse_folder(warehouse), memory)
+    sql = storable(sql)
     with house.connect() as connection:
         try:
             statements = connection.extract_statements(sql)
@@ -322,6 +332,8 @@ def query(sql: str, *, warehouse: PathLike | None = None, memory: str | None = N
             if statements[0].type == duckdb.StatementType.EXPLAIN and not _explains_select(connection, sql):
                 raise UsageError("only a SELECT can be explained")
             return connection.sql(sql).to_arrow_table()
+        except (duckdb.IOException, duckdb.OutOfMemoryException):  # no fault of the query
+            raise
         except duckdb.Error as error:
             raise UsageError(f"the query failed: {error}") from error
 

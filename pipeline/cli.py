@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,12 +12,12 @@ from typer.core import TyperCommand, TyperGroup
 
 import pipeline
 from pipeline.dropin import translated
-from pipeline.errors import LeftOutWarning, TracemillError
 from pipeline.render.units import printable
+from pipeline.terminal import errors, printing, progress_bars, run_in_utf8
 
 # What a command needs is imported in it: all of it together takes four fifths of the time that `--help` would take.
 if TYPE_CHECKING:
-    from pipeline.api import Progress
+    pass
 
 
 class Format(str, Enum):
@@ -132,7 +129,7 @@ def compare(
     """Compare two runs: a summary on screen, a workbook and an HTML page in the output folder."""
     from pipeline.matching import Matching, read_name_map  # noqa: PLC0415
 
-    with _errors(debug), _progress() as progress:
+    with errors(debug), progress_bars() as progress:
         result = pipeline.compare(
             base,
             comparison,
@@ -156,9 +153,10 @@ def compare(
         )
     from pipeline.render.console import print_comparison  # noqa: PLC0415
 
-    print_comparison(result, sys.stdout, top)
-    for path in result.files:
-        typer.echo(f"wrote {path}")
+    with errors(debug), printing():
+        print_comparison(result, sys.stdout, top)
+        for path in result.files:
+            typer.echo(f"wrote {path}")
 
 
 @app.command()
@@ -176,7 +174,7 @@ def ingest(
     debug: DebugOption = False,
 ) -> None:
     """Read traces into the warehouse, each as a run."""
-    with _errors(debug), _progress() as progress:
+    with errors(debug), progress_bars() as progress:
         done = pipeline.ingest(
             runs,
             label=label,
@@ -188,12 +186,13 @@ def ingest(
             workers=workers,
             progress=progress,
         )
-    for run in done:
-        typer.echo(f"{run.run_id}  {run.source}" + ("" if run.is_new else "  (already in the warehouse)"))
-        if run.note:
-            typer.echo(printable(run.note), err=True)
-        for problem in run.problems:
-            typer.echo(printable(f"warning: {run.run_id}: {problem}"), err=True)
+    with errors(debug), printing():
+        for run in done:
+            typer.echo(f"{run.run_id}  {run.source}" + ("" if run.is_new else "  (already in the warehouse)"))
+            if run.note:
+                typer.echo(printable(run.note), err=True)
+            for problem in run.problems:
+                typer.echo(printable(f"warning: {run.run_id}: {problem}"), err=True)
 
 
 @app.command()
@@ -202,8 +201,10 @@ def runs(warehouse: WarehouseOption = None, debug: DebugOption = False) -> None:
     from pipeline.render.console import print_rows  # noqa: PLC0415
 
     columns = ("run_id", "label", "rank", "status", "device_name", "step_count", "event_count", "source_path")
-    with _errors(debug):
-        print_rows(pipeline.table("run", warehouse=warehouse), columns, sys.stdout)
+    with errors(debug):
+        found = pipeline.table("run", warehouse=warehouse)
+        with printing():
+            print_rows(found, columns, sys.stdout)
 
 
 @app.command()
@@ -224,18 +225,21 @@ def steps(
         "device_activity_count",
         "device_duration_ns",
     )
-    with _errors(debug):
-        print_rows(pipeline.table("step", run=run, warehouse=warehouse), columns, sys.stdout)
+    with errors(debug):
+        found = pipeline.table("step", run=run, warehouse=warehouse)
+        with printing():
+            print_rows(found, columns, sys.stdout)
 
 
 @app.command()
 def views(debug: DebugOption = False) -> None:
     """List the views that can be queried."""
-    with _errors(debug):
+    with errors(debug):
         marts = pipeline.views().marts
         width = max(len(view.qualified) for view in marts)
-        for view in marts:
-            typer.echo(f"{view.qualified:<{width}}  {view.summary}")
+        with printing():
+            for view in marts:
+                typer.echo(f"{view.qualified:<{width}}  {view.summary}")
 
 
 @app.command()
@@ -243,8 +247,10 @@ def describe(view: Annotated[str, typer.Argument(metavar="VIEW")], debug: DebugO
     """Show what a view holds: rules, grain and columns."""
     from pipeline.catalog.dictionary import describe_view  # noqa: PLC0415
 
-    with _errors(debug):
-        typer.echo(describe_view(pipeline.views().mart(view)))
+    with errors(debug):
+        text = describe_view(pipeline.views().mart(view))
+        with printing():
+            typer.echo(text)
 
 
 @app.command()
@@ -258,8 +264,10 @@ def sql(
     """Query the warehouse, read-only."""
     from pipeline.render.tabular import WRITERS  # noqa: PLC0415
 
-    with _errors(debug):
-        WRITERS[output_format.value](pipeline.query(query, warehouse=warehouse, memory=memory), sys.stdout)
+    with errors(debug):
+        rows = pipeline.query(query, warehouse=warehouse, memory=memory)
+        with printing():
+            WRITERS[output_format.value](rows, sys.stdout)
 
 
 def _version(wanted: bool) -> None:
@@ -280,61 +288,9 @@ def options(
     """Take options that belong to no command."""
 
 
-@contextmanager
-def _errors(debug: bool) -> Iterator[None]:
-    """Turn errors into a line and an exit code, warnings into a line; `--debug` lets the traceback through."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("always", LeftOutWarning)
-            warnings.showwarning = lambda message, *_: typer.echo(printable(f"warning: {message}"), err=True)
-            yield
-    except TracemillError as error:
-        if debug:
-            raise
-        typer.echo(f"error: {printable(str(error))}", err=True)
-        raise typer.Exit(error.exit_code) from error
-    except BrokenPipeError:
-        sys.stderr.close()
-        raise typer.Exit(1) from None
-    except (OSError, MemoryError) as error:
-        if debug:
-            raise
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from error
-
-
-@contextmanager
-def _progress() -> Iterator[Progress | None]:
-    """A bar per file on a terminal, nothing in a pipe."""
-    from rich.console import Console  # noqa: PLC0415
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    from rich import progress as rich_progress  # noqa: PLC0415
-
-    bar: tuple[Any, ...] = (
-        rich_progress.TextColumn("{task.description}"),
-        rich_progress.BarColumn(),
-        rich_progress.DownloadColumn(),
-        rich_progress.TransferSpeedColumn(),
-        rich_progress.TimeRemainingColumn(),
-    )
-    with rich_progress.Progress(*bar, console=console, transient=True) as progress:
-        tasks: dict[Path, Any] = {}
-
-        def advance(path: Path, size: int) -> None:
-            if path not in tasks:
-                tasks[path] = progress.add_task(path.name, total=path.stat().st_size)
-            progress.advance(tasks[path], size)
-
-        yield advance
-
-
 def main() -> None:
     """Entry point of the command `tracemill`."""
-    app()
+    run_in_utf8(app)
 
 
 if __name__ == "__main__":

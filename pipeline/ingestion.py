@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import re
+import sys
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from pipeline.cores import take
+from pipeline.encoding import storable
 from pipeline.errors import InputError, UsageError
 from pipeline.load.partitions import partition_writer
 from pipeline.load.warehouse import Problem, Warehouse
@@ -32,6 +34,8 @@ _HARMLESS = frozenset(
     {"collective_size", "empty_table", "flow_category", "missing_table", "overlap", "overlap_analysis"}
 )
 _DETAIL_CHARACTERS = 100
+# A file system has 255 for a name, in which a hash and `run_id=` must find place.
+_NAME_BYTES = 160
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ class _Ingest:
         stats = [file.stat() for file in source.files]
         known = {
             "label": label,
-            "source_path": str(source.path.resolve()),
+            "source_path": storable(str(source.path.resolve())),
             "source_bytes": sum(stat.st_size for stat in stats),
             "source_modified_ns": max(stat.st_mtime_ns for stat in stats),
             "flow_category": source.flow_category,
@@ -191,7 +195,7 @@ def _extract(
             writer.write("problem", report.problem_batch())
         row = {
             "label": label,
-            "source_path": str(source.path.resolve()),
+            "source_path": storable(str(source.path.resolve())),
             "source_format": source.format,
             "source_bytes": report.source_bytes,
             "content_hash": report.content_hash,
@@ -214,7 +218,9 @@ def _derive(house: Warehouse, run_id: str, folder: Path, share: int) -> list[Pro
 
 def _claim(house: Warehouse, writer: Writer, label: str, report: Report, several: bool) -> str:
     """A run id that nobody has: the label, the rank where a label has several, a hash only where inputs would meet."""
-    name = re.sub(r"^\.|[^\w.\-]", "_", label) or "run"
+    is_utf8 = sys.getfilesystemencoding() == "utf-8"
+    name = re.sub(r"^\.|[^\w.\-]", "_", label, flags=0 if is_utf8 else re.ASCII) or "run"
+    name = name.encode()[:_NAME_BYTES].decode("utf-8", "ignore")
     others = [manifest for manifest in house.manifests().values() if manifest["label"] == label]
     if report.rank is not None and (several or any(other["rank"] != report.rank for other in others)):
         name = f"{name}.r{report.rank}"

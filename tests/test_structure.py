@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "pipeline"
-FOUNDATION = {"errors", "schema", "version"}
+FOUNDATION = {"errors", "schema", "version", "encoding"}
 MAY_IMPORT = {
     "errors": set(),
     "schema": set(),
     "version": set(),
+    "encoding": set(),
     "align": set(),
     "cores": set(),
     "dropin": set(),
@@ -27,7 +28,8 @@ MAY_IMPORT = {
     "tables": {"load", "catalog", "result", "matching"},
     "api": FOUNDATION
     | {"ingestion", "workers", "tables", "extract", "load", "catalog", "render", "result", "matching"},
-    "cli": FOUNDATION | {"api", "catalog", "render", "matching", "dropin", "__init__"},
+    "terminal": FOUNDATION | {"render"},
+    "cli": FOUNDATION | {"api", "catalog", "render", "matching", "dropin", "terminal", "__init__"},
     "__init__": {"api", "errors", "version"},
 }
 

@@ -118,6 +118,8 @@ def quoted(text: str) -> str:
 def _create_view(connection: duckdb.DuckDBPyConnection, name: str, body: str) -> None:
     try:
         connection.execute(f"create or replace view {name} as {body}")
+    except duckdb.OperationalError:  # the disk's, not the view's
+        raise
     except duckdb.Error as error:
         raise CatalogError(f"{name}: {error}") from error
 

@@ -17,6 +17,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipeline.errors import OutputError, write_failure
 from pipeline.extract.eventarray import InvalidChunk
 from pipeline.schema import EVENT_ARGUMENTS, RAW_TABLES
 
@@ -59,6 +60,8 @@ class BulkReader:
                 rows = cursor.sql(self._query, params={"path": str(path), "limit": len(body) + 2}).to_arrow_table()
         except (duckdb.Error, UnicodeDecodeError) as error:
             raise InvalidChunk from error
+        except OSError as error:
+            raise OutputError(write_failure(path.parent, error)) from error
         finally:
             self._files.put(path)
         return _finished(rows)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipeline.encoding import storable
 from pipeline.schema import RAW_TABLES
 
 
@@ -62,7 +63,7 @@ class Report:
         """Count a trouble of a kind in PROBLEM_KINDS; the first occurrence keeps its place and detail."""
         known = self.problems.get(kind)
         if known is None:
-            self.problems[kind] = Problem(kind, count, event_index, byte_offset, detail)
+            self.problems[kind] = Problem(kind, count, event_index, byte_offset, storable(detail))
         else:
             known.count += count
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -24,7 +25,7 @@ from pipeline.load.layout import Layout
 from pipeline.load.memory import memory_limit
 from pipeline.load.querypool import queries_at_once
 from pipeline.load.settings import CONNECTION_SETTINGS, database_settings
-from pipeline.load.writer import Workplace, Writer, workplace, writer, writing
+from pipeline.load.writer import Workplace, Writer, out_of_memory, workplace, writer, writing
 from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
 
 # Freed memory that DuckDB keeps while it answers queries: little, since an alignment or a workbook may follow.
@@ -49,6 +50,11 @@ class Warehouse:
         self._memory = memory
         self._query_memory = memory_limit(memory)
         self.folder = folder.resolve()
+        if not _is_utf8(self.folder):
+            raise WarehouseError(
+                f"{self.folder}: DuckDB opens only paths in UTF-8, and this is none, or Python is not in UTF-8 mode"
+                " (PYTHONUTF8=1); choose another with -w"
+            )
         self.layout = Layout(self.folder)
         self.database = self.layout.database
         self.catalog = Catalog(extensions=self.folder / "seeds")
@@ -138,7 +144,21 @@ class Warehouse:
                 connection.execute("set enable_external_access = false")
                 connection.execute(CONNECTION_SETTINGS)
                 connection.execute("set lock_configuration = true")
-                yield connection
+                with self._answering():
+                    yield connection
+
+    @contextlib.contextmanager
+    def _answering(self) -> Iterator[None]:
+        """Tell failures that are none of the query."""
+        try:
+            yield
+        except duckdb.OutOfMemoryException as error:
+            raise WarehouseError(out_of_memory(self.folder, error)) from error
+        except duckdb.IOException as error:
+            reason = str(error).partition("\n")[0]
+            raise WarehouseError(
+                f"{self.folder}: {reason}; ingest again the run whose files are gone, or free space on a full disk"
+            ) from error
 
     def refresh(self) -> None:
         """Bring derived results and the database up to the catalog and the runs that exist."""
@@ -257,6 +277,14 @@ class Warehouse:
         return partitions | {
             view.qualified: self._derived_files(view.qualified, run_ids, *others) for view in self.catalog.materialized
         }
+
+
+def _is_utf8(path: Path) -> bool:
+    """Is a path the same bytes for the system as for DuckDB?"""
+    try:
+        return os.fsencode(path) == str(path).encode("utf-8")
+    except UnicodeEncodeError:
+        return False
 
 
 def _attach(database: Path) -> str:

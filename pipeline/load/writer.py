@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -12,13 +11,11 @@ from typing import Any, Protocol
 
 import duckdb
 
-from pipeline.errors import WarehouseError
+from pipeline.errors import WarehouseError, write_failure
 from pipeline.load.durable import publish, replace, sync
 from pipeline.load.layout import Layout
 from pipeline.load.lease import Lease, lease
 from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
-
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class Workplace(Protocol):
@@ -62,9 +59,8 @@ class Writer:
 
     def place(self, run_id: str, extracted: Path) -> None:
         """Put a claimed run's raw partitions in place; nothing shows them before `commit`."""
-        self._publish(
-            {extracted / table: self.layout.raw(table, run_id) for table in RAW_TABLES if (extracted / table).exists()}
-        )
+        tables = [table for table in RAW_TABLES if (extracted / table).exists()]
+        self._publish({extracted / table: self.layout.raw(table, run_id) for table in tables})
 
     def put(self, made: Path) -> None:
         """Put results in place, for a claimed run or one that exists."""
@@ -133,7 +129,8 @@ class Writer:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        """As `writing`; who was taken for dead meanwhile is told so."""
+        """As `writing`; who was taken for dead is told so."""
+        self._lease.check()
         with writing(self.layout.folder):
             try:
                 yield
@@ -194,12 +191,13 @@ def writing(folder: Path) -> Iterator[None]:
     """Turn what a full disk, or a folder that may be read alone, makes of writing into one WarehouseError."""
     try:
         yield
-    except (OSError, duckdb.IOException, duckdb.OutOfMemoryException) as error:
-        raise _cannot_be_written(folder, error) from error
+    except duckdb.OutOfMemoryException as error:
+        raise WarehouseError(out_of_memory(folder, error)) from error
+    except (OSError, duckdb.OperationalError, duckdb.FatalException) as error:
+        raise WarehouseError(write_failure(folder, error, "choose another with -w")) from error
 
 
-def _cannot_be_written(folder: Path, error: Exception) -> WarehouseError:
-    reason = (getattr(error, "strerror", None) or str(error)).partition("\n")[0]
-    is_full = getattr(error, "errno", None) in _FULL or isinstance(error, duckdb.Error)
-    remedy = "free space there, or choose another with -w" if is_full else "choose another with -w"
-    return WarehouseError(f"{folder}: cannot be written: {reason}; {remedy}")
+def out_of_memory(folder: Path, error: duckdb.OutOfMemoryException) -> str:
+    """What does not fit into memory spills, as far as the disk has place for it: a full disk says the same."""
+    reason = str(error).partition("\n")[0]
+    return f"{folder}: {reason}; give more memory with --memory, or free space on the disk, to which queries spill"
