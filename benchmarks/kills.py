@@ -15,10 +15,9 @@ import random
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -52,78 +51,94 @@ def main() -> None:
 
 
 def read_on(house: Path) -> None:
-    """Ask again and again, and print each answer as a line, until a line comes in."""
+    """Ask again and again, and print each answer as a line, until killed."""
     while True:
-        started = time.monotonic()
         found = {row["run_id"]: row["events"] for row in pipeline.query(_EVENTS, warehouse=house).to_pylist()}
         kernels = {row["run_id"]: row["kernels"] for row in pipeline.query(_KERNELS, warehouse=house).to_pylist()}
-        print(json.dumps([found, kernels, time.monotonic() - started]), flush=True)
-
-
-@dataclass
-class _Counts:
-    kills: int = 0
-    finished: int = 0
-    left: Counter[str] = field(default_factory=Counter)
+        print(json.dumps([found, kernels]), flush=True)
 
 
 def kill_and_judge(folder: Path, kills: int, dice: random.Random) -> list[str]:
     """Kill so many writers; what was broken by it."""
-    house = folder / "house"
-    traces = [_trace(folder / f"{count}.json", count) for count in KERNELS]
-    started = time.monotonic()
-    subprocess.run(_ingest(house, traces[-1:], "first"), check=True, capture_output=True)
-    whole = time.monotonic() - started
-    reader = subprocess.Popen(
-        [sys.executable, __file__, "--read", str(house)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    counts = _Counts()
-    faults = []
-    writers: list[tuple[subprocess.Popen[str], float]] = []
-    while counts.kills < kills:
-        while len(writers) < WRITERS:
-            chosen = dice.sample(traces, dice.choice((1, 2)))
-            command = _ingest(house, chosen, f"label{dice.randrange(LABELS)}", dice.choice((1, 1, 2)))
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-            writers.append((process, time.monotonic() + dice.uniform(0, 1.5 * whole)))
-        time.sleep(0.002)
-        for writer in list(writers):
-            process, end = writer
-            if process.poll() is None and time.monotonic() > end:
-                process.kill()
-                counts.kills += 1
-            elif process.poll() is None:
-                continue
-            writers.remove(writer)
-            _, error = process.communicate()
-            if process.returncode == 0:
-                counts.finished += 1
-            elif process.returncode > 0 and "is being ingested by another process" not in error:
-                faults.append(f"a writer failed: {error.strip()}")
-            counts.left["leftovers seen after kills"] += 1 if any(leftovers(house)) else 0
-    for process, _ in writers:
-        process.communicate()
-    reader_failed = reader.poll() is not None
-    reader.kill()
-    answers, error = reader.communicate()
-    if reader_failed:
-        faults.append(f"the reader failed: {error.strip()}")
-    faults += judge_answers(answers.splitlines()[:-1])
-    faults += judge_house(house, traces)
-    runs = len(Warehouse(house).manifests())
+    trial = _Trial(folder, dice)
+    with subprocess.Popen(
+        [sys.executable, __file__, "--read", str(trial.house)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as reader:
+        lines: list[str] = []
+        listener = threading.Thread(target=lambda: lines.extend(reader.stdout or ()))
+        listener.start()
+        trial.kill(kills)
+        if reader.poll() is not None:
+            trial.faults.append(f"the reader failed: {reader.stderr and reader.stderr.read().strip()}")
+        reader.kill()
+        listener.join()
+    answers = [line for line in lines if line.endswith("\n")]  # the last one may be cut
+    trial.faults += judge_answers(answers)
+    trial.faults += judge_house(trial.house, trial.traces)
+    runs = len(Warehouse(trial.house).manifests())
     print(
-        f"{counts.kills} writers killed, {counts.finished} finished, {len(answers.splitlines())} answers, {runs} runs"
+        f"{trial.killed} writers killed, {trial.finished} finished, {len(answers)} answers of the reader, {runs} runs"
     )
-    print(f"after {counts.left['leftovers seen after kills']} writers something lay in the warehouse that was no run's")
-    print("after the next ingest: " + ("all files are of runs" if not any(leftovers(house)) else "leftovers"))
-    return faults
+    print(f"after {trial.littered} of the writers something lay in the warehouse that was no run's")
+    print("after the next ingest: " + ("leftovers" if any(leftovers(trial.house)) else "every file is of a run"))
+    return trial.faults
+
+
+class _Trial:
+    """Writers at work in one warehouse, and what became of them."""
+
+    def __init__(self, folder: Path, dice: random.Random) -> None:
+        self.house = folder / "house"
+        self.traces = [_trace(folder / f"{count}.json", count) for count in KERNELS]
+        self.faults: list[str] = []
+        self.killed = self.finished = self.littered = 0
+        self._dice = dice
+        self._at_work: list[tuple[subprocess.Popen[str], float]] = []
+        started = time.monotonic()
+        subprocess.run(_ingest(self.house, self.traces[-1:], "first"), check=True, capture_output=True)
+        self._seconds = time.monotonic() - started
+
+    def kill(self, kills: int) -> None:
+        """Let writers work until so many of them were killed, each at a moment of its own."""
+        while self.killed < kills:
+            while len(self._at_work) < WRITERS:
+                self._begin()
+            time.sleep(0.002)
+            for writer in list(self._at_work):
+                process, end = writer
+                if process.poll() is None and time.monotonic() > end:
+                    process.kill()
+                    self.killed += 1
+                elif process.poll() is None:
+                    continue
+                self._at_work.remove(writer)
+                self._ended(process)
+        for process, _ in self._at_work:
+            self._ended(process)
+
+    def _begin(self) -> None:
+        chosen = self._dice.sample(self.traces, self._dice.choice((1, 2)))
+        label = f"label{self._dice.randrange(LABELS)}"
+        command = _ingest(self.house, chosen, label, self._dice.choice((1, 1, 2)))
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self._at_work.append((process, time.monotonic() + self._dice.uniform(0, 2.5 * self._seconds)))
+
+    def _ended(self, process: subprocess.Popen[str]) -> None:
+        _, error = process.communicate()
+        self.finished += process.returncode == 0
+        if process.returncode > 0 and "is being ingested by another process" not in error:
+            self.faults.append(f"a writer failed: {error.strip()}")
+        self.littered += any(leftovers(self.house))
 
 
 def judge_answers(lines: list[str]) -> Iterator[str]:
     """A run that was there stays, and has all of its events and kernels."""
     seen: dict[str, int] = {}
     for line in lines:
-        events, kernels, _ = json.loads(line)
+        events, kernels = json.loads(line)
         if lost := seen.keys() - events.keys():
             yield f"runs {sorted(lost)} were there and are lost"
         # Kernels are asked for later, when there may be more runs.
@@ -170,7 +185,7 @@ def _derived(warehouse: Warehouse, view: str, run_id: str) -> bool:
 def _asked(house: Path) -> str:
     found = [{row["run_id"]: row["events"] for row in pipeline.query(_EVENTS, warehouse=house).to_pylist()}]
     found += [{row["run_id"]: row["kernels"] for row in pipeline.query(_KERNELS, warehouse=house).to_pylist()}]
-    return json.dumps([*found, 0])
+    return json.dumps(found)
 
 
 def _ingest(house: Path, traces: list[Path], label: str, workers: int = 1) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -289,3 +290,14 @@ def test_workers_end_with_their_parent(tmp_path):
     while any(leases._start(pid) is not None for pid in pids):
         assert time.monotonic() < deadline, "a worker lives on"
         time.sleep(0.05)
+
+
+def test_a_run_whose_folder_was_deleted_is_gone_after_the_next_ingest(tmp_path):
+    house = tmp_path / "house"
+    pipeline.ingest([traces.write(tmp_path / "a.json"), traces.write(tmp_path / "b.json")], label="x", warehouse=house)
+    pipeline.ingest(traces.write(tmp_path / "c.json", [traces.kernel("k", 0, 5)]), warehouse=house)
+    shutil.rmtree(house / "runs" / "c")
+    assert rows(house, "select run_id from marts.run") == [{"run_id": "x"}]
+    pipeline.ingest(traces.write(tmp_path / "d.json", [traces.kernel("d", 0, 5)]), warehouse=house)
+    assert not [path for path in files(house) if "run_id=c" in path]
+    assert rows(house, "select run_id from marts.run order by run_id") == [{"run_id": "d"}, {"run_id": "x"}]
