@@ -109,7 +109,8 @@ def test_a_profile_by_mindspores_own_writers_has_steps_calls_and_operators(tmp_p
     assert steps == [{"step": 50, "duration_ns": 177_635_189}]
     calls = "select sum(call_count)::bigint as n from marts.host_call where step is null"
     assert rows(tmp_path, calls) == [{"n": 210}]
-    unlaunched = "select count(*) as n from intermediate.int_device_activity where kernel_type is not null and launch_index is null"
+    activity = "intermediate.int_device_activity"
+    unlaunched = f"select count(*) as n from {activity} where kernel_type is not null and launch_index is null"
     assert rows(tmp_path, unlaunched) == [{"n": 0}]
     names = "select count(*) as n from marts.kernel where kernel_name like 'Kernel::%'"
     assert rows(tmp_path, names) == [{"n": 0}]

@@ -109,7 +109,7 @@ def _msprof_files(root: Path) -> tuple[Path, ...]:
 def _is_bare(folder: Path) -> bool:
     """Does a folder of any name hold tables of a run, beside its trace or without one?"""
     formats = [format_of(file) for file in _files(folder) if file.name.lower().endswith(".csv")]
-    return any(found in _RUNS for found in formats) or (
+    return any(found is ascend_csv.kernel_details or found is ascend_csv.task_time for found in formats) or (
         any(found in ascend_csv.TABLES for found in formats) and any(folder.glob("msprof_*.json"))
     )
 
