@@ -179,10 +179,16 @@ RAW_TABLES: dict[str, pa.Schema] = {
 }
 
 # Troubles that were mended or set aside while reading, and what a person is told about them. A run with any of
-# them is marked as salvaged; `truncated` also marks it as incomplete.
+# them is marked as salvaged; those of a file that was cut mark it as incomplete.
 PROBLEM_KINDS: dict[str, str] = {
     "truncated": "the file ends inside the event array; complete events were kept",
-    "event_dropped": "events are no valid JSON and were dropped",
+    "envelope_cut": "the file ends inside the metadata around the events; the keys before that place were kept",
+    "event_dropped": "events are no valid JSON objects and were dropped",
+    "no_events": "traces hold no event",
+    "events_behind": "events stand behind the end of the first event array; they were read, too",
+    "not_events": "bytes that are neither events nor the metadata around them were left out",
+    "envelope_damaged": "the metadata around the events is damaged; the keys before that place were kept",
+    "envelope_differs": "keys of the metadata differ between documents of the file; the first value was kept",
     "text_repaired": "events had invalid text (bytes, escapes or control characters) repaired",
     "empty_file": "files of the profile are empty",
     "empty_table": "tables of the profile have a header and no rows",

@@ -66,6 +66,7 @@ def assert_same(path: Path) -> None:
 def test_hostile_traces(tmp_path, monkeypatch, events, size, indent, noise, where):
     monkeypatch.setattr(eventarray, "CHUNK_BYTES", size)
     monkeypatch.setattr("pipeline.extract.bytestream.BLOCK_BYTES", max(1, size // 3))
+    monkeypatch.setattr("pipeline.extract.bytestream.HEAD_BYTES", 4)
     items = []
     for names, start, duration, args in events:
         item = dict(names, ts=start, dur=duration)

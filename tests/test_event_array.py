@@ -14,7 +14,7 @@ from pipeline.errors import InputError
 from pipeline.extract import eventarray
 from pipeline.extract.bytestream import ByteStream
 from pipeline.extract.eventarray import EventArray
-from pipeline.extract.jsontext import repair, value_spans
+from pipeline.extract.jsontext import item_spans, repair
 from pipeline.extract.report import Report
 
 SCHEMA = pa.schema([("event", pa.string())])
@@ -45,7 +45,9 @@ def parse(body: bytes) -> pa.Table:
 
 def read(path: Path, report: Report | None = None) -> tuple[list[dict], EventArray]:
     array = EventArray(ByteStream(path), report or Report())
-    return [json.loads(text) for batch in array.parse_with(parse) for text in batch.column("event").to_pylist()], array
+    return [
+        json.loads(text) for _, batch in array.parse_with(parse) for text in batch.column("event").to_pylist()
+    ], array
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -62,6 +64,7 @@ def test_every_event_comes_out_whatever_is_in_it(
 ):
     monkeypatch.setattr(eventarray, "CHUNK_BYTES", size)
     monkeypatch.setattr("pipeline.extract.bytestream.BLOCK_BYTES", max(1, size // 3))
+    monkeypatch.setattr("pipeline.extract.bytestream.HEAD_BYTES", 4)
     path = tmp_path / "trace.json"
     after = {key: item for key, item in after.items() if key not in before}
     path.write_text(
@@ -139,9 +142,20 @@ def test_a_file_that_is_no_trace_says_so(tmp_path, text, message):
     assert str(path) in str(error.value)
 
 
-def test_spans_stop_at_the_end_of_the_array():
-    text = b'{"a":"}"}, {"b":[{}]} ] , {"c":1}'
-    assert [text[begin:end] for begin, end in value_spans(text, 0)] == [b'{"a":"}"}', b'{"b":[{}]}']
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        (b'{"a":"}"}, {"b":[{}]} ] , {"c":1}', [b'{"a":"}"}', b'{"b":[{}]}']),  # the end of the array
+        (b'{}, 5, "a", null, [{}], -1.5e3, {}]', [b"{}", b"5", b'"a"', b"null", b"[{}]", b"-1.5e3", b"{}"]),
+        (b"{}{}\n{} , , {}]", [b"{}"] * 4),
+        (b'{}, "a" {}]', [b"{}"]),  # a quote too many: what is a string and what is not cannot be told
+        (b'{}, "a, {}]', [b"{}"]),
+        (b"{}, }, {}]", [b"{}"]),
+        (b'{}, {"a": {}, {}', [b"{}"]),
+    ],
+)
+def test_spans_are_whole_items_up_to_the_end_of_the_array_or_to_damage(text, items):
+    assert [text[begin:end] for begin, end in item_spans(text, 0, len(text))] == items
 
 
 @pytest.mark.parametrize(

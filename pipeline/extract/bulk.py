@@ -91,7 +91,9 @@ def _query() -> str:
         select row_number() over () - 1 as event_index, {", ".join(f'"{a}" as {b}' for a, b in _FIELDS.items())},
             ts as start_ns, dur as duration_ns, {", ".join(map(_argument, EVENT_ARGUMENTS))}, args,
             -- yyjson accepts these where JSON has no numbers; the reference makes them null and counts them.
-            contains(args, 'NaN') or contains(args, 'Infinity') as is_suspect
+            contains(args, 'NaN') or contains(args, 'Infinity')
+            -- And it takes `null` for an event with nothing in it.
+            or coalesce(ph, cat, name) is null and ts is null and args is null as is_suspect
         from (
             select *, {found}
             from read_json($path, format = 'array', columns = {{{types}}}, maximum_object_size = $limit)

@@ -13,28 +13,10 @@ import pyarrow.csv
 from pipeline.errors import InputError
 from pipeline.extract.bytestream import ByteStream
 from pipeline.extract.columns import Layout
+from pipeline.extract.containers import BlockFile
 from pipeline.extract.report import Report
 
 BLOCK_BYTES = 4 << 20
-
-
-class _Blocks(io.RawIOBase):
-    """The blocks of a stream as a file."""
-
-    def __init__(self, blocks: Iterator[bytes]) -> None:
-        self._blocks = blocks
-        self._left = b""
-
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """Fill the buffer with what there is; 0 at the end."""
-        self._left = self._left or next(self._blocks, b"")
-        size = min(len(buffer), len(self._left))
-        buffer[:size], self._left = self._left[:size], self._left[size:]
-        return size
 
 
 def read_csv(
@@ -47,7 +29,7 @@ def read_csv(
     """
     stream = ByteStream(path, progress)
     blocks = stream.blocks()
-    file = io.BufferedReader(_Blocks(blocks), BLOCK_BYTES)
+    file = io.BufferedReader(BlockFile(path, blocks), BLOCK_BYTES)
     names = _header(path, file.readline())
 
     def dropped(row: pyarrow.csv.InvalidRow) -> str:

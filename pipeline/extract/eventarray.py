@@ -1,283 +1,256 @@
-"""The event array of a trace file as chunks of whole events, and the JSON object around it.
+"""The events of a trace file as chunks of whole events.
 
-A trace is one JSON object with a huge array `traceEvents` somewhere in it, or the bare array. Only the envelope is
-parsed here (by ijson). The array is cut into chunks at places that look like `} , {`: whether the cut was right is
-proved by parsing the chunk, since text from the start of an event to a `}` is a valid array body if and only if it
-holds whole events. A chunk that does not parse is read again the careful way: bracket by bracket.
+An event array is cut into chunks at places that look like `} , {`: whether the cut was right is proved by parsing the
+chunk, since text from the start of an event to a `}` is a valid array body if and only if it holds whole events. A
+chunk that does not parse is read again the careful way: bracket by bracket.
 """
 
 from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from typing import Any
 
-import ijson
 import pyarrow as pa
 
-from pipeline.errors import InputError
 from pipeline.extract.bytestream import ByteStream
-from pipeline.extract.jsontext import Repaired, is_suspect, repair, shallow_length, value_spans
+from pipeline.extract.documents import EVENT_LIMIT, Documents
+from pipeline.extract.jsontext import Repaired, has_key, is_suspect, item_spans, repair, shallow_length
 from pipeline.extract.report import Report
+from pipeline.extract.window import Window
 
 CHUNK_BYTES = 8 << 20
 CHUNKS_AHEAD = 4
-# Metadata before and behind the events is held as one piece each; real ones are a few kilobytes.
-ENVELOPE_LIMIT = 64 << 20
-# A single event larger than this is damage (an unclosed string swallows what follows), not data.
-EVENT_LIMIT = 64 << 20
-_WHITESPACE = b" \t\r\n"
-_SEPARATORS = _WHITESPACE + b","
-_LEADING = re.compile(b"[%s]*" % _SEPARATORS)
-_EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
+# Behind an array smaller than this the next is taken to be small, too: there is no chunk to guess.
+_SMALL_ARRAY = 1 << 20
+# Events that do not end, one behind another: text is looked through for the end of each, so fewer bytes each time.
+_UNFINISHED_LIMIT = 8
+_LEADING = re.compile(rb"[ \t\r\n,]*")
 _CUT = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*\{")
 _LAST = re.compile(rb"\}[ \t\r\n]*\](?=[ \t\r\n]*(?:[,}]|\Z))")
 _NEXT_EVENT = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|cat|name|pid|tid|ts|id|args|bp|s|dur)")')
+# What stands where an item should, up to the next thing that may be one.
+_STRAY = re.compile(rb"[^{}\[\]\",]+|.", re.DOTALL)
 
 Parse = Callable[[bytes], pa.Table]
 
 
 class InvalidChunk(Exception):
-    """A chunk is not the body of a JSON array: the cut was wrong, or the text is damaged."""
+    """A chunk is not the body of a JSON array of objects: the cut was wrong, or the text is damaged."""
 
 
 class EventArray:
     """One pass over a trace file. `envelope` holds the other top-level keys once `parse_with` is exhausted."""
 
     def __init__(self, stream: ByteStream, report: Report) -> None:
-        self.envelope: dict[str, Any] = {}
         self._stream = stream
-        self._blocks = stream.blocks_ahead()
         self._report = report
-        self._buffer = b""
-        self._at_end_of_file = False
-        self._bare_array = False
+        self._window = Window(stream.blocks_ahead())
+        self._documents = Documents(self._window, stream, report)
         self._ended = False
-        self._event_index = 0
+        self._unfinished = 0
+
+    @property
+    def envelope(self) -> dict[str, Any]:
+        """The keys around the events."""
+        return self._documents.envelope
 
     def parse_with(
         self, reference: Parse, bulk: Parse | None = None, pool: Executor | None = None
-    ) -> Iterator[pa.Table]:
-        """Yield the rows of every chunk, in order of the file.
+    ) -> Iterator[tuple[int, pa.Table]]:
+        """Yield the rows of every chunk, in order of the file, with the place of the first; the report counts them.
 
-        Both parsers take `event, event, …` without brackets, and raise InvalidChunk for anything but whole events.
+        Both parsers take `event, event, …` without brackets, and raise InvalidChunk for anything but whole objects.
         `bulk` reads whole chunks, ahead of the consumer where a `pool` is given; `reference` reads what it refuses.
         Raises InputError where the file holds no event array.
         """
-        head = self._find_events()
         # What the reference would change without a word; DuckDB's reader refuses it.
         refuse = is_suspect if bulk is None else lambda _: False
-        for batch in self._batches(reference, bulk or reference, refuse, pool):
-            self._event_index += batch.num_rows
-            yield batch
-        self._read_envelope(head)
+        size = _SMALL_ARRAY
+        while self._documents.next_array():
+            self._ended = False
+            begin = self._window.offset
+            for rows in self._batches(reference, bulk or reference, refuse, pool, size < _SMALL_ARRAY):
+                first = self._report.next_index
+                self._report.event_count += rows.num_rows
+                if rows.num_rows and self._documents.array_count > 1:
+                    detail = f"event {first}, in what begins at byte {begin}"
+                    place = {"event_index": first, "byte_offset": begin}
+                    self._report.problem("events_behind", rows.num_rows, detail=detail, **place)
+                yield first, rows
+            size = self._window.offset - begin
 
     def _batches(
-        self, reference: Parse, bulk: Parse, refuse: Callable[[bytes], bool], pool: Executor | None
+        self,
+        reference: Parse,
+        bulk: Parse,
+        refuse: Callable[[bytes], bool],
+        pool: Executor | None,
+        is_small: bool,
     ) -> Iterator[pa.Table]:
+        """The rows of one array. One that is small is read carefully at first."""
         pending: deque[tuple[bytes, bytes, Future[pa.Table]]] = deque()
+        is_careful = is_small or self._documents.are_loose
         while True:
-            while pool and len(pending) < CHUNKS_AHEAD and (cut := self._cut_ahead()):
+            while pool and not is_careful and len(pending) < CHUNKS_AHEAD and (cut := self._cut_ahead()):
                 pending.append((*cut, pool.submit(bulk, cut[1])))
+            batch = None
             if pending:
                 _, chunk, future = pending.popleft()
                 batch = None if refuse(chunk) else _try(future.result)
                 if batch is None:
                     # A wrong cut makes the later ones wrong, too: stand at this chunk again.
                     later = (text for separators, body, _ in pending for text in (separators, body))
-                    self._buffer = b"".join([chunk, *later, self._buffer])
+                    self._window.put_back(b"".join([chunk, *later]))
                     pending.clear()
-            elif self._stands_at_event():
+            elif not self._stands_at_item():
+                return
+            elif not is_careful:
                 chunk = self._cut()
                 batch = None if not chunk or refuse(chunk) else _try(bulk, chunk)
                 if batch is not None:
-                    self._buffer = self._buffer[len(chunk) :]
-            else:
-                return
+                    self._window.take(len(chunk))
             if batch is None:
                 yield from self._careful(reference)
+                is_careful = False
             else:
                 yield batch
 
-    # -- the envelope ----------------------------------------------------------------------------------
-
-    def _find_events(self) -> bytes:
-        """Read up to the first event; return the envelope's text before the array."""
-        self._fill(1)
-        self._buffer = self._buffer.removeprefix(b"\xef\xbb\xbf").lstrip(_WHITESPACE)
-        while not self._buffer and self._fill(1):
-            self._buffer = self._buffer.lstrip(_WHITESPACE)
-        path = self._stream.path
-        if not self._buffer:
-            raise InputError(f"{path}: the file is empty; record the profile again or name another file")
-        if self._buffer[:1] == b"[":
-            self._bare_array = True
-            self._buffer = self._buffer[1:]
-            return b""
-        if self._buffer[:1] != b"{":
-            raise InputError(
-                f"{path}: not JSON (starts with {self._buffer[:20]!r}); give a Kineto trace, .json or .json.gz"
-            )
-        searched = 0
-        while True:
-            for match in _EVENTS_KEY.finditer(self._buffer, searched):
-                head = repair(self._buffer[: match.end()]).text
-                if _opens_events(head):
-                    self._buffer = self._buffer[match.end() :]
-                    return head
-            searched = max(0, len(self._buffer) - 1024)
-            if len(self._buffer) > ENVELOPE_LIMIT:
-                limit = f"{ENVELOPE_LIMIT >> 20} MiB"
-                raise InputError(f'{path}: no "traceEvents" in the first {limit}: not a profiler trace')
-            if not self._fill(len(self._buffer) + 1):
-                raise InputError(f'{path}: JSON without "traceEvents": not a profiler trace')
-
-    def _read_envelope(self, head: bytes) -> None:
-        """Parse what surrounds the events; an envelope that was cut gives the keys that are complete."""
-        if self._bare_array:
-            return
-        self._fill(ENVELOPE_LIMIT)
-        pairs = ijson.sendable_list()
-        parser = ijson.kvitems_coro(pairs, "", use_float=False)
-        try:
-            tail = repair(self._buffer).text
-            parser.send(head + b"]" + tail[: shallow_length(tail)])
-            parser.close()
-        except (ijson.JSONError, StopIteration):
-            pass  # cut or damaged: the keys before that place are complete
-        self._buffer = b""
-        for _ in self._blocks:  # bytes behind the envelope still count as read
-            pass
-        self.envelope = {key: value for key, value in pairs if key != "traceEvents"}
-
     # -- cutting ---------------------------------------------------------------------------------------
 
-    def _fill(self, size: int) -> bool:
-        """Have at least `size` bytes in the buffer; False where the file ends before."""
-        if len(self._buffer) >= size:
-            return True
-        parts = [self._buffer]
-        have = len(self._buffer)
-        while have < size and not self._at_end_of_file:
-            block = next(self._blocks, None)
-            if block is None:
-                self._at_end_of_file = True
-                break
-            parts.append(block)
-            have += len(block)
-        self._buffer = b"".join(parts)
-        return have >= size
-
     def _cut_ahead(self) -> tuple[bytes, bytes] | None:
-        """Take a full chunk off the buffer, with the separators before it: part of a text, where the cut was wrong.
+        """Take a full chunk off the window, with the separators before it: part of a text, where the cut was wrong.
 
         None near the end of the file, where the array may end.
         """
-        if not self._fill(CHUNK_BYTES):
+        window = self._window
+        if not window.fill(CHUNK_BYTES):
             return None
-        start = _LEADING.match(self._buffer).end()  # type: ignore[union-attr]  # it matches anything
+        start = _LEADING.match(window.text, window.start).end()  # type: ignore[union-attr]  # it matches anything
         end = self._last_match(_CUT) + 1
-        if end == 0 or self._buffer[start : start + 1] == b"]":
+        if end == 0 or window.text[start : start + 1] == b"]":
             return None
-        cut = self._buffer[:start], self._buffer[start:end]
-        self._buffer = self._buffer[end:]
-        return cut
+        return window.take(start - window.start), window.take(end - start)
 
     def _cut(self) -> bytes:
-        """Return a prefix of the buffer that looks like whole events; empty where there is no such place."""
-        end = self._last_match(_CUT if self._fill(CHUNK_BYTES) else _LAST)
-        return self._buffer[: end + 1]
+        """Return a prefix of the window that looks like whole events; empty where there is no such place."""
+        window = self._window
+        end = self._last_match(_CUT if window.fill(CHUNK_BYTES) else _LAST)
+        return window.text[window.start : end + 1]
 
     def _last_match(self, pattern: re.Pattern[bytes]) -> int:
-        """Position of the last match, searched backwards through growing tails; -1 without one."""
-        size = 1 << 12
+        """Place in the window's text of the last match, searched backwards through growing tails; -1 without one."""
+        text, size = self._window.text, 1 << 12
         while True:
-            start = max(0, len(self._buffer) - size)
-            matches = [match.start() for match in pattern.finditer(self._buffer, start)]
+            start = max(self._window.start, len(text) - size)
+            matches = [match.start() for match in pattern.finditer(text, start)]
             if matches:
                 return matches[-1]
-            if start == 0:
+            if start == self._window.start:
                 return -1
             size *= 8
 
-    def _stands_at_event(self) -> bool:
-        """Skip separators up to the next event; False where the array ends, with or without its bracket."""
+    def _stands_at_item(self) -> bool:
+        """Skip separators up to the next item; False where the array ends, with or without its bracket."""
         if self._ended:
             return False
-        self._buffer = self._buffer.lstrip(_SEPARATORS)
-        while not self._buffer and self._fill(1):
-            self._buffer = self._buffer.lstrip(_SEPARATORS)
-        if self._buffer[:1] == b"]":
-            self._buffer = self._buffer[1:]
+        byte = self._window.skip(_LEADING)
+        if byte == b"]":
+            self._window.take(1)
             self._ended = True
-        elif not self._buffer:
+        elif not byte:
             self._truncated("no closing bracket")
         return not self._ended
 
     def _truncated(self, detail: str) -> None:
         self._ended = True
-        self._report.problem("truncated", event_index=self._event_index, detail=self._stream.fault or detail)
+        place = {"event_index": self._report.next_index, "byte_offset": self._window.offset}
+        self._report.problem("truncated", detail=self._stream.fault or detail, **place)
 
     # -- the careful way -------------------------------------------------------------------------------
 
     def _careful(self, parse: Parse) -> Iterator[pa.Table]:
         """Read one stretch of events bracket by bracket, mending or dropping what does not parse."""
-        spans = list(value_spans(self._buffer, 0))
-        while not spans and len(self._buffer) < EVENT_LIMIT and not self._at_end_of_file:
-            self._fill(max(CHUNK_BYTES, 2 * len(self._buffer)))
-            spans = list(value_spans(self._buffer, 0))
+        window = self._window
+        limit = max(CHUNK_BYTES >> 6, EVENT_LIMIT >> 2 * self._unfinished)
+        while not (spans := self._spans(limit)) and len(window) < limit and not window.at_end_of_file:
+            window.fill(max(CHUNK_BYTES, 2 * len(window)))
         if not spans:
             self._resynchronise()
             return
-        end = spans[-1][1]
-        texts = [self._buffer[begin:stop] for begin, stop in spans]
-        self._buffer = self._buffer[end:]
-        yield from self._parse_mended(texts, parse)
+        self._unfinished = 0
+        before = window.offset - window.start
+        items = [(before + begin, window.text[begin:end]) for begin, end in spans]
+        window.take(spans[-1][1] - window.start)
+        yield from self._parse_mended([(offset, text, repair(text)) for offset, text in items], parse)
 
-    def _parse_mended(self, texts: list[bytes], parse: Parse) -> Iterator[pa.Table]:
-        mended = [repair(text) for text in texts]
-        is_shallow = [shallow_length(event.text) == len(event.text) for event in mended]
-        whole = _try(parse, b",".join(event.text for event in mended)) if all(is_shallow) else None
-        if whole is not None:
-            for offset, event in enumerate(mended):
-                self._mended(event, self._event_index + offset)
-            yield whole
-            return
-        for event, parsable in zip(mended, is_shallow, strict=True):  # `_event_index` moves on with each one yielded
-            parsed = _try(parse, event.text) if parsable else None
-            if parsed is None:
-                self._dropped(event.text)
-            else:
-                self._mended(event, self._event_index)
-                yield parsed
+    def _spans(self, limit: int) -> list[tuple[int, int]]:
+        """Whole items of the array at hand; of events in no array, those that are told from other objects."""
+        text, start = self._window.text, self._window.start
+        spans = list(item_spans(text, start, min(len(text), start + limit)))
+        if not self._documents.are_loose:
+            return spans
+        self._ended = True
+        others = (
+            place
+            for place, (begin, end) in enumerate(spans)
+            if b'"traceEvents"' in text[begin:end] or not has_key(text[begin:end], b'"ph"')
+        )
+        return spans[: max(1, next(others, len(spans)))]
 
-    def _mended(self, event: Repaired, index: int) -> None:
+    def _parse_mended(self, items: Sequence[tuple[int, bytes, Repaired]], parse: Parse) -> Iterator[pa.Table]:
+        """Rows of the items that can be read as events; ever smaller parts are tried where not all can be."""
+        texts = [mended.text for *_, mended in items]
+        can_be = all(text[:1] == b"{" and shallow_length(text) == len(text) for text in texts)
+        rows = _try(parse, b",".join(texts)) if can_be else None
+        if rows is not None:
+            for place, (offset, _, mended) in enumerate(items):
+                self._mended(mended, self._report.next_index + place, offset)
+            yield rows
+        elif len(items) == 1:
+            self._dropped(*items[0][:2])
+        else:
+            half = len(items) // 2
+            yield from self._parse_mended(items[:half], parse)
+            yield from self._parse_mended(items[half:], parse)
+
+    def _mended(self, event: Repaired, index: int, offset: int) -> None:
+        place: dict[str, Any] = {"event_index": index, "byte_offset": offset, "detail": f"event {index}"}
         if event.text_changed:
-            self._report.problem("text_repaired", event_index=index, detail=f"event {index}")
+            self._report.problem("text_repaired", **place)
         if event.non_finite:
-            self._report.problem("non_finite", event.non_finite, event_index=index, detail=f"event {index}")
+            self._report.problem("non_finite", event.non_finite, **place)
 
     def _resynchronise(self) -> None:
-        """No event starts here that also ends: go to the next place that looks like the start of one."""
-        match = _NEXT_EVENT.search(self._buffer)
-        if match is not None:
-            self._dropped(self._buffer[: match.start() + 1])
-            self._buffer = self._buffer[match.end() :]
-        elif self._at_end_of_file:
-            self._truncated(f"in the middle of event {self._event_index}")
-            self._buffer = b""
+        """No item starts here that also ends: go to the next place that looks like the start of one."""
+        window = self._window
+        if window.peek(1) not in (b"{", b'"', b"["):
+            self._drop(_STRAY.match(window.text, window.start).end())  # type: ignore[union-attr]  # it matches a byte
+            return
+        self._unfinished += 1
+        if self._unfinished > _UNFINISHED_LIMIT:
+            self._unfinished = 0
+            self._drop(len(window.text))
+        elif found := _NEXT_EVENT.search(window.text, window.start):
+            self._drop(found.start() + 1)
+        elif window.at_end_of_file:
+            self._truncated(f"in the middle of event {self._report.next_index}")
+            window.take(len(window))
         else:
-            self._dropped(self._buffer)
-            self._buffer = self._buffer[-1024:]
-            self._fill(CHUNK_BYTES)
+            self._drop(max(window.start + 1, len(window.text) - 1024))
 
-    def _dropped(self, text: bytes) -> None:
+    def _drop(self, end: int) -> None:
+        """Drop the text up to a place in the window's text."""
+        self._dropped(self._window.offset, self._window.take(end - self._window.start))
+
+    def _dropped(self, offset: int, text: bytes) -> None:
+        index = self._report.next_index
         sample = text[:80].decode("utf-8", "replace")
-        self._report.problem(
-            "event_dropped", event_index=self._event_index, detail=f"event {self._event_index}: {sample}"
-        )
+        place = {"event_index": index, "byte_offset": offset}
+        self._report.problem("event_dropped", detail=f"event {index}: {sample}", **place)
+        self._report.dropped_count += 1
 
 
 def _try(parse: Callable[..., pa.Table], *arguments: bytes) -> pa.Table | None:
@@ -285,15 +258,3 @@ def _try(parse: Callable[..., pa.Table], *arguments: bytes) -> pa.Table | None:
         return parse(*arguments)
     except InvalidChunk:
         return None
-
-
-def _opens_events(head: bytes) -> bool:
-    """Is the array that `head` ends with the value of the top-level key `traceEvents`?"""
-    events = ijson.sendable_list()
-    if shallow_length(head) < len(head):
-        return False
-    try:
-        ijson.parse_coro(events).send(head)
-    except ijson.JSONError:
-        return False
-    return bool(events) and events[-1][:2] == ("traceEvents", "start_array")

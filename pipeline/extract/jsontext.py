@@ -14,6 +14,17 @@ from dataclasses import dataclass
 _STRING = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
 # A string, an unfinished string, or a bracket outside of strings.
 _STRUCTURE = re.compile(_STRING + rb'|"|[{}\[\]]', re.DOTALL)
+# Numbers and words between commas, where an array holds them instead of objects; and what stands behind an item.
+_BARE_ITEMS = re.compile(rb"[ \t\r\n,]*(?:[\w.+-]+[ \t\r\n]*(?:,[ \t\r\n,]*|\Z))*")
+_WORD = re.compile(rb"[\w.+-]+")
+_DELIMITED = re.compile(rb"[ \t\r\n]*[,\]]")
+_ENDLESS = re.compile(rb"[0-9]{309}|[0-9][eE][-+]?[0-9]{3}")
+_COLON = re.compile(rb"[ \t\r\n]*:")
+_EVENTS_KEY = b'"traceEvents"'
+_OPENS_ARRAY = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*\[")
+_MAY_OPEN = re.compile(rb"[ \t\r\n]*:?[ \t\r\n]*")
+ARRAY = "array"
+END = "end"
 # A string, a comma before a closing bracket, a number that no double may hold, a word for what is no number.
 _STRING_OR_WORD = re.compile(
     r'("[^"\\]*(?:\\.[^"\\]*)*")|(,)(?=\s*[}\]])'
@@ -51,8 +62,12 @@ def shallow_length(text: bytes) -> int:
 
 
 def is_suspect(text: bytes) -> bool:
-    """Can the text hold what a strict parser changes without a word: an escaped surrogate without its twin?"""
-    return b"\\ud" in text or b"\\uD" in text
+    """Can the text hold what a strict parser changes without a word, or breaks at?
+
+    That is an escaped surrogate without its twin; a number without end, and values nested without end.
+    """
+    escaped = b"\\ud" in text or b"\\uD" in text
+    return escaped or _ENDLESS.search(text) is not None or shallow_length(text) < len(text)
 
 
 @dataclass(frozen=True)
@@ -64,30 +79,77 @@ class Repaired:
     non_finite: int
 
 
-def value_spans(buffer: bytes, start: int) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of each complete object of an array body, in order, from `start` on.
+def item_spans(text: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of each complete item of an array body, in order: events, and what else stands between commas.
 
-    Stops at the first place where the next token is neither an object nor a comma; the caller looks at what
-    is there: the end of the array, the end of the buffer, or damage.
+    Stops at the first place that is none of these; the caller looks at what is there: the end of the array, the end of
+    the text, or damage.
     """
     depth = 0
     begin = start
-    for token in _STRUCTURE.finditer(buffer, start):
-        byte = buffer[token.start()]
-        if depth == 0:
-            if byte != 0x7B or buffer[begin : token.start()].strip(b" \t\r\n,"):
-                return
-            begin = token.start()
+    for token in _STRUCTURE.finditer(text, start, end):
+        byte = text[token.start()]
+        if depth:
+            if byte in b"{[":
+                depth += 1
+            elif byte in b"}]":
+                depth -= 1
+                if depth == 0:
+                    if text[begin] == 0x5B and not _DELIMITED.match(text, token.end(), end):
+                        return
+                    yield begin, token.end()
+                    begin = token.end()
+            elif token.end() - token.start() == 1:
+                return  # a string that does not end inside the text
+            continue
+        if not _BARE_ITEMS.fullmatch(text, begin, token.start()):
+            return
+        yield from ((word.start(), word.end()) for word in _WORD.finditer(text, begin, token.start()))
+        begin = token.start()
+        if byte in b"{[":
             depth = 1
-        elif byte in b"{[":
+        elif byte == 0x22 and _DELIMITED.match(text, token.end(), end):
+            yield begin, token.end()
+            begin = token.end()
+        else:
+            return
+
+
+def scan_object(text: bytes, start: int, depth: int) -> tuple[str | None, int, int]:
+    """Go on through an object from `start`, a place inside so many brackets.
+
+    Returns what was met, the place behind it, and the depth there: ARRAY is the opening bracket of events, END the
+    closing brace, None the end of the text, or of what can be told of it.
+    """
+    for token in _STRUCTURE.finditer(text, start):
+        byte = text[token.start()]
+        if byte in b"{[":
             depth += 1
         elif byte in b"}]":
             depth -= 1
             if depth == 0:
-                yield begin, token.end()
-                begin = token.end()
+                return END, token.end(), depth
         elif token.end() - token.start() == 1:
-            return  # a string that does not end inside the buffer
+            return None, token.start(), depth
+        elif depth == 1 and token[0] == _EVENTS_KEY:
+            if opening := _OPENS_ARRAY.match(text, token.end()):
+                return ARRAY, opening.end(), depth
+            if _MAY_OPEN.fullmatch(text, token.end()):
+                return None, token.start(), depth
+    return None, len(text), depth
+
+
+def has_key(text: bytes, key: bytes) -> bool:
+    """Is the quoted `key` one of the object that the text is?"""
+    if key not in text:
+        return False
+    depth = 0
+    for token in _STRUCTURE.finditer(text):
+        byte = text[token.start()]
+        depth += (byte in b"{[") - (byte in b"}]")
+        if depth == 1 and token[0] == key and _COLON.match(text, token.end()):
+            return True
+    return False
 
 
 def repair(raw: bytes) -> Repaired:

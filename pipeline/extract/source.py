@@ -44,7 +44,10 @@ class Source:
     def extract(
         self, report: Report, progress: Callable[[Path, int], None] | None = None
     ) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield (raw table, batch) of all files; `report` is complete at the end. Raises InputError."""
+        """Yield (raw table, batch) of all files; `report` is complete at the end.
+
+        Raises InputError for a file that cannot be read, and where all files together hold nothing.
+        """
         for file in self.files:
             found: Format | None = format_of(file)
             if found is None and len(self.files) == 1:
@@ -53,6 +56,10 @@ class Source:
                 continue
             advance = (lambda size, file=file: progress(file, size)) if progress else None
             yield from found.extract(file, report, advance)
+        if not report.event_count:
+            dropped = report.dropped_count
+            held = f"none of its {dropped} events can be read" if dropped else "it holds no events"
+            raise InputError(f"{self.path}: {held}; record the profile again")
         for kind, names in self.troubles:
             report.problem(kind, len(names), detail=", ".join(names))
         if self.flow_category is not None:
@@ -162,6 +169,8 @@ def _trace(file: Path) -> Source | LeftOut | None:
             return None
     except InputError as error:
         return LeftOut(file, str(error).removeprefix(f"{file}: "))
+    if found is kineto and kineto.is_empty(file):
+        return LeftOut(file, "it holds no events")
     if found is kineto or found is ascend_database:
         return Source(file, (file,), label_of(file))
     if found is None and _TRACE_NAME.search(file.name):

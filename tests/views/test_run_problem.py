@@ -14,6 +14,7 @@ from tests.rows import about, event, kernel, memory, op, problem, step, views
         ([kernel("a", 10, 5)], "complete", 0),
         ([problem("truncated", 1)], "incomplete", 1),
         ([problem("truncated", 1), problem("event_dropped", 3)], "incomplete", 4),
+        ([problem("envelope_cut", 1)], "incomplete", 1),
         ([problem("event_dropped", 3)], "salvaged", 3),
         ([problem("text_repaired", 2), problem("non_finite", 5)], "salvaged", 7),
         ([kernel("a", 10, 5), kernel("b", 20, None), kernel("c", None, 5)], "salvaged", 2),

@@ -21,7 +21,8 @@ import pyarrow.compute as pc
 from pipeline.cores import cores
 from pipeline.extract.bulk import bulk_reader
 from pipeline.extract.bytestream import ByteStream
-from pipeline.extract.eventarray import ENVELOPE_LIMIT, EventArray, InvalidChunk
+from pipeline.extract.documents import ENVELOPE_LIMIT
+from pipeline.extract.eventarray import EventArray, InvalidChunk
 from pipeline.extract.report import Report
 from pipeline.schema import EVENT_ARGUMENTS, RAW_TABLES
 
@@ -30,6 +31,7 @@ _EVENT = RAW_TABLES["event"]
 _ARGUMENT_OF_KEY = {
     key: (column, rank) for column, (_, keys) in EVENT_ARGUMENTS.items() for rank, key in enumerate(keys)
 }
+_EMPTY = re.compile(rb'"traceEvents"\s*:\s*\[\s*\]')
 _INTEGER_ARGUMENTS = frozenset(column for column, (kind, _) in EVENT_ARGUMENTS.items() if kind == pa.int64())
 _INT64 = range(-(1 << 63), 1 << 63)
 _INT64_DIGITS = 19
@@ -64,6 +66,11 @@ def detect_behind(head: bytes, blocks: Iterable[bytes]) -> bool:
     return False
 
 
+def is_empty(path: Path) -> bool:
+    """Is it a trace whose event array opens and closes in the first block, with nothing in it?"""
+    return _EMPTY.search(next(ByteStream(path).blocks(), b"")) is not None
+
+
 def _sign(head: bytes) -> bytes | None:
     """What tells that JSON that begins like this holds events; None where it is no JSON of a trace."""
     first = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
@@ -80,11 +87,13 @@ def extract(
     """
     stream = ByteStream(path, progress)
     events = EventArray(stream, report)
-    for rows in events.parse_with(reference) if lane == "reference" else _in_bulk(events):
-        for batch in _numbered(rows, report.event_count).to_batches():
+    before = report.event_count
+    for first, rows in events.parse_with(reference) if lane == "reference" else _in_bulk(events):
+        for batch in _numbered(rows, first).to_batches():
             yield "event", batch
-        report.event_count += rows.num_rows
-    if stream.fault and "truncated" not in report.problems:
+    if report.event_count == before:
+        report.problem("no_events", detail=path.name)
+    if stream.fault and not {"truncated", "envelope_cut"} & set(report.problems):
         report.problem("truncated", detail=stream.fault)
     if stream.trailing_bytes:
         report.problem("trailing_bytes", stream.trailing_bytes)
@@ -92,7 +101,7 @@ def extract(
     yield from _envelope(events.envelope, report)
 
 
-def _in_bulk(events: EventArray) -> Iterator[pa.Table]:
+def _in_bulk(events: EventArray) -> Iterator[tuple[int, pa.Table]]:
     threads = cores()
     with bulk_reader(threads) as bulk, ThreadPoolExecutor(threads) as pool:
         yield from events.parse_with(reference, bulk.parse, pool)
@@ -149,10 +158,11 @@ def reference(body: bytes) -> pa.Table:
         items = list(ijson.items(b"[" + body + b"]", "item", use_float=False))
     except ijson.JSONError as error:
         raise InvalidChunk from error
-    events = [event for event in items if isinstance(event, dict)]
-    rows: dict[str, list[Any]] = {name: [None] * len(events) for name in _EVENT.names}
-    rows["event_index"] = list(range(len(events)))
-    for i, event in enumerate(events):
+    if not all(isinstance(event, dict) for event in items):
+        raise InvalidChunk
+    rows: dict[str, list[Any]] = {name: [None] * len(items) for name in _EVENT.names}
+    rows["event_index"] = list(range(len(items)))
+    for i, event in enumerate(items):
         rows["phase"][i] = _text(event.get("ph"))
         rows["category"][i] = _text(event.get("cat"))
         rows["name"][i] = _text(event.get("name"))
