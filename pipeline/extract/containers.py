@@ -63,9 +63,7 @@ class BlockFile(io.RawIOBase):
         self._left = self._left or memoryview(next(self._blocks, b""))
         size = min(len(buffer), len(self._left))
         if self.budget is not None and (budget := self.budget - size) < 0:
-            raise InputError(
-                f"{self._path}: headers of its archive are larger than {_HEADER_LIMIT >> 20} MiB; unpack it"
-            )
+            raise InputError(f"{self._path}: {_TOO_LARGE}")
         self.budget = None if self.budget is None else budget
         buffer[:size], self._left = self._left[:size], self._left[size:]
         return size
@@ -136,6 +134,7 @@ def _by_arrow(path: Path, blocks: Blocks, codec: str) -> Blocks:
 
 def _tar(path: Path, blocks: Blocks) -> Blocks:
     source = BlockFile(path, blocks)
+    source.budget = _HEADER_LIMIT
     names: list[str] = []
     try:
         with tarfile.open(fileobj=io.BufferedReader(source), mode="r|") as archive:
@@ -185,9 +184,7 @@ class _Bounded:
     def read(self, size: int = -1) -> bytes:
         """Read at most the limit. Raises InputError where more is asked for."""
         if size > _HEADER_LIMIT:
-            raise InputError(
-                f"{self._path}: the directory of the zip is larger than {_HEADER_LIMIT >> 20} MiB; unpack it"
-            )
+            raise InputError(f"{self._path}: {_TOO_LARGE}")
         data: bytes = self._file.read(size)
         return data
 

@@ -19,8 +19,15 @@ from pipeline.extract.recognition import Format, format_of
 from pipeline.extract.report import Report
 from pipeline.schema import RAW_TABLES
 
-_SUFFIXES = re.compile(r"(\.pt)?(\.trace)?(\.json|\.db|\.csv)?(\.gz)?$|_ascend_(pt|ms)$", re.IGNORECASE)
+# Endings of what a file may come wrapped in: compressed, or in an archive, which may be compressed itself.
+_COMPRESSED = r"\.(?:gz|xz|bz2|zst|lz4)"
+_ARCHIVE = rf"\.(?:zip|tgz|txz|tar(?:{_COMPRESSED})?)"
+_SUFFIXES = re.compile(
+    rf"(\.pt)?(\.trace)?(\.json|\.db|\.csv)?({_COMPRESSED}|{_ARCHIVE})?$|_ascend_(pt|ms)$", re.IGNORECASE
+)
+_MAY_BE_TRACE = re.compile(rf"(?:\.json(?:{_COMPRESSED})?|\.db|{_ARCHIVE})$", re.IGNORECASE)
 # Names under which traces are handed over: such a file that is not one is named, not passed over.
+_OF_ANYTHING = re.compile(rf"{_ARCHIVE}$", re.IGNORECASE)
 _TRACE_NAME = re.compile(r"trace|\.pt\.|(?:^|[._-])rank[._-]?\d|\.gz$", re.IGNORECASE)
 _RANK = re.compile(r"(?:^|[._-])rank[._-]?(\d+)(?=$|[._-])", re.IGNORECASE)
 
@@ -110,9 +117,7 @@ def find_sources(path: Path, prefer: str = FORMS[0]) -> Found:
     files = [file for file in entries if file.is_file() and not inside & set(file.parents)]
     old = [file for file in files if _is_mindinsights(file)]
     traces = [
-        found
-        for file in files
-        if file not in old and file.name.lower().endswith((".json", ".json.gz", ".db")) and (found := _trace(file))
+        found for file in files if file not in old and _MAY_BE_TRACE.search(file.name) and (found := _trace(file))
     ]
     both = sorted((*profiles, *traces, *_refused(old)), key=lambda found: found.path)
     sources = tuple(found for found in both if isinstance(found, Source))
@@ -122,7 +127,7 @@ def find_sources(path: Path, prefer: str = FORMS[0]) -> Found:
         if isinstance(found, LeftOut) and not any(found.path in source.path.parents for source in sources)
     )
     if not sources:
-        looked = f"looked for .json and .json.gz with trace events, for {OUTPUT} and for exports of msprof"
+        looked = f"looked for .json, plain or packed, with trace events, for {OUTPUT} and for exports of msprof"
         raise InputError(f"{path}: no trace in this folder ({'; '.join(map(str, left_out)) or looked})")
     return Found(sources, left_out)
 
@@ -147,7 +152,12 @@ def _is_mindinsights(file: Path) -> bool:
     """Is a file of a folder one for MindInsight? Of those with other names, only JSON can be."""
     if mindinsight.is_one(file.name, b""):
         return True
-    return file.name.lower().endswith(".json") and mindinsight.is_one(file.name, next(ByteStream(file).blocks(), b""))
+    try:
+        return file.name.lower().endswith(".json") and mindinsight.is_one(
+            file.name, next(ByteStream(file).blocks(), b"")
+        )
+    except InputError:  # told where it is read
+        return False
 
 
 def _refused(old: list[Path]) -> list[LeftOut]:
@@ -168,7 +178,9 @@ def _trace(file: Path) -> Source | LeftOut | None:
         if found is ascend_database and not ascend_database.is_profile(file):
             return None
     except InputError as error:
-        return LeftOut(file, str(error).removeprefix(f"{file}: "))
+        reason = str(error).removeprefix(f"{file}: ")
+        looks = not _OF_ANYTHING.search(file.name) or _TRACE_NAME.search(file.name) or ".json" in reason
+        return LeftOut(file, reason) if looks else None
     if found is kineto and kineto.is_empty(file):
         return LeftOut(file, "it holds no events")
     if found is kineto or found is ascend_database:

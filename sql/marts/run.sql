@@ -32,12 +32,8 @@ problem as (
     select
         run_id,
         sum(problem_count)::bigint as problem_count,
-<<<<<<< HEAD
-        bool_or(kind = 'truncated') as is_incomplete,
+        bool_or(kind in ('truncated', 'envelope_cut')) as is_incomplete,
         bool_or(kind not in ('empty_table', 'missing_table')) as is_salvaged
-=======
-        bool_or(kind in ('truncated', 'envelope_cut')) as is_incomplete
->>>>>>> daf5f38 (Everything in a trace file is read or told: several documents, events behind a bracket, garbage, containers, other encodings)
     from staging.stg_problem
     group by run_id
 ),

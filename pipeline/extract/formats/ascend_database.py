@@ -54,6 +54,8 @@ def extract(path: Path, report: Report, progress: Callable[[int], None] | None =
     for _ in stream.blocks():  # for its hash; SQLite reads the file by itself
         pass
     report.read(stream.size, stream.content_hash)
+    if stream.containers:
+        raise InputError(f"{path}: a database in {' in '.join(reversed(stream.containers))}; unpack it")
     with open_sqlite(path) as database:
         if not (_PROFILE_TABLES | _ANALYSIS_TABLES) & set(database.tables):
             raise InputError(f"{path}: a database without tables of an Ascend profiler; name another file")
