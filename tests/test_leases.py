@@ -183,6 +183,17 @@ def test_two_who_have_both_seen_the_dead_owner_do_not_both_win(tmp_path, monkeyp
         assert claim.read_text() == first.name
 
 
+def test_while_one_succeeds_a_dead_owner_another_does_not(tmp_path, monkeypatch):
+    claim = tmp_path / "writer"
+    claim.write_text(process(pid=dead_pid()).new_name())
+    with lease(tmp_path) as first, lease(tmp_path) as second:
+        others = []
+        monkeypatch.setattr(first, "fence", lambda name: others.append(second.take(claim)))
+        assert first.take(claim)
+        assert others == [False]
+        assert claim.read_text() == first.name
+
+
 def test_who_was_taken_for_dead_can_change_nothing_any_more(tmp_path):
     layout = Layout(tmp_path)
     with lease(tmp_path) as sleeper, lease(tmp_path) as other:
