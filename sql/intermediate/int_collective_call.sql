@@ -16,54 +16,54 @@
 -- @column input_elements count Elements of it
 -- @column args text Arguments of record_param_comms, JSON
 with
+collective as materialized (select * from staging.stg_collective_call),
+
 launch as (
-    select
-        launch.run_id,
-        launch.event_index,
-        call.pid,
-        call.tid,
-        call.start_ns,
-        case when operator.call_name like 'aten::%' then operator.start_ns end as aten_start_ns
+    select launch.run_id, launch.event_index, call.pid, call.tid, call.start_ns, call.operator_index
     from intermediate.int_activity_launch as launch
     inner join intermediate.int_host_call as call
         on launch.run_id = call.run_id and coalesce(launch.launch_index, launch.operator_index) = call.event_index
-    left join intermediate.int_host_call as operator
-        on call.run_id = operator.run_id and call.operator_index = operator.event_index
-    where
-        call.call_kind <> 'launch'
-        and (call.run_id, call.pid, call.tid) in (select (run_id, pid, tid) from staging.stg_collective_call)
+    where call.call_kind <> 'launch' and (call.run_id, call.pid, call.tid) in (select (run_id, pid, tid) from collective)
 ),
 
 -- Apart, since the annotation may have ended before the launch that its record_param_comms is still around.
 around as (
-    select launch.run_id, launch.event_index, launch.start_ns as launch_ns, launch.aten_start_ns, collective.* exclude (run_id, event_index), collective.event_index as call_index
+    select launch.event_index as activity_index, launch.operator_index, call.*
     from launch
-    asof inner join (select * from staging.stg_collective_call where annotated_name is null) as collective
+    asof inner join (select * from collective where annotated_name is null) as call
         on
-            launch.run_id = collective.run_id
-            and launch.pid = collective.pid
-            and launch.tid = collective.tid
-            and launch.start_ns >= collective.start_ns
+            launch.run_id = call.run_id
+            and launch.pid = call.pid
+            and launch.tid = call.tid
+            and launch.start_ns >= call.start_ns
+    where launch.start_ns < call.end_ns
     union all
-    select launch.run_id, launch.event_index, launch.start_ns, launch.aten_start_ns, collective.* exclude (run_id, event_index), null
+    select launch.event_index as activity_index, launch.operator_index, call.*
     from launch
-    asof inner join (select * from staging.stg_collective_call where annotated_name is not null) as collective
+    asof inner join (select * from collective where annotated_name is not null) as call
         on
-            launch.run_id = collective.run_id
-            and launch.pid = collective.pid
-            and launch.tid = collective.tid
-            and launch.start_ns >= collective.start_ns
+            launch.run_id = call.run_id
+            and launch.pid = call.pid
+            and launch.tid = call.tid
+            and launch.start_ns >= call.start_ns
+    where launch.start_ns < call.end_ns
 )
 
 select
-    run_id,
-    event_index,
-    max(call_index) as call_index,
-    max_by(call_name, start_ns) as call_name,
-    max(annotated_name) as annotated_name,
-    max(input_type) as input_type,
-    max(input_elements) as input_elements,
-    max(args) as args
+    around.run_id,
+    around.activity_index as event_index,
+    max(case when around.annotated_name is null then around.event_index end) as call_index,
+    max_by(around.call_name, around.start_ns) as call_name,
+    max(around.annotated_name) as annotated_name,
+    max(around.input_type) as input_type,
+    max(around.input_elements) as input_elements,
+    max(around.args) as args
 from around
-where launch_ns < end_ns and (aten_start_ns is null or aten_start_ns < start_ns)
-group by run_id, event_index
+left join intermediate.int_host_call as operator
+    on
+        around.run_id = operator.run_id
+        and around.operator_index = operator.event_index
+        and operator.call_name like 'aten::%'
+        and operator.start_ns >= around.start_ns
+where operator.event_index is null
+group by around.run_id, around.activity_index

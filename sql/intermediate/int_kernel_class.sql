@@ -34,15 +34,17 @@ pair as (
 
 kernel_rule as (
     select name.kernel_name, min_by(candidate, candidate.rule_order) as matched
-    from (select distinct kernel_name from pair) as name
+    from (
+        select
+            kernel_name,
+            lower(macros.unscoped_name(kernel_name)) as whole_name,
+            lower(macros.unscoped_name(macros.kernel_symbol(kernel_name))) as symbol
+        from (select distinct kernel_name from pair)
+    ) as name
     inner join seeds.kernel_class as candidate
         on
             candidate.subject <> 'operator'
-            and lower(
-                macros.unscoped_name(
-                    case when candidate.subject = 'kernel' then name.kernel_name else macros.kernel_symbol(name.kernel_name) end
-                )
-            ) glob lower(candidate.pattern)
+            and case when candidate.subject = 'kernel' then name.whole_name else name.symbol end glob lower(candidate.pattern)
     group by name.kernel_name
 ),
 
