@@ -291,7 +291,9 @@ def _notes(sides: Sequence[Side]) -> Iterator[str]:
     for side in sides:
         run = side.run
         if not run["device_activity_count"]:
-            yield f"{run['run_id']}: no device activity in this trace, so device time, its split and kernels are empty"
+            known = " that is understood" if run["not_understood_count"] else ""
+            empty = "so device time, its split and kernels are empty"
+            yield f"{run['run_id']}: no device activity in this trace{known}, {empty}"
         if run["profiler_level"] in _SHALLOW:
             missing = "types, shapes and units of kernels, tasks of collectives and calls of CANN"
             yield f"{run['run_id']}: recorded at {run['profiler_level']}; for {missing} record at Level1 or above"

@@ -21,7 +21,7 @@ from pipeline.errors import InputError, UsageError
 from pipeline.load.partitions import partition_writer
 from pipeline.load.warehouse import Problem, Warehouse
 from pipeline.load.writer import Writer
-from pipeline.schema import PROBLEM_KINDS, RAW_TABLES
+from pipeline.schema import PROBLEM_KINDS, RAW_TABLES, TOLD_APART
 from pipeline.version import VERSION
 from pipeline.workers import Progress, ahead, core_shares, executor
 
@@ -31,7 +31,15 @@ if TYPE_CHECKING:
 
 # Kinds that tell how the data looks, not that some of it was changed or set aside.
 _HARMLESS = frozenset(
-    {"collective_size", "empty_table", "flow_category", "missing_table", "overlap", "overlap_analysis"}
+    {
+        "collective_size",
+        "empty_table",
+        "flow_category",
+        "missing_table",
+        "not_understood",
+        "overlap",
+        "overlap_analysis",
+    }
 )
 _DETAIL_CHARACTERS = 100
 # A file system has 255 for a name, in which a hash and `run_id=` must find place.
@@ -240,4 +248,7 @@ def _ingested(job: _Job, problems: Sequence[Problem], strict: bool) -> Ingested:
 def problem_text(kind: str, count: int, detail: str) -> str:
     """A trouble for a person: how often, what, and where first. Names in traces are long; `marts.problem` has all."""
     first = detail if len(detail) <= _DETAIL_CHARACTERS else detail[: _DETAIL_CHARACTERS - 1] + "…"
-    return f"{count} × {PROBLEM_KINDS.get(kind, kind)}" + (f" (first: {first})" if first else "")
+    what = f"{count} × {PROBLEM_KINDS.get(kind, kind)}"
+    if kind in TOLD_APART:
+        return f"{what}: {first}"
+    return what + (f" (first: {first})" if first else "")

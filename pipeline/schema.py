@@ -198,8 +198,12 @@ PROBLEM_KINDS: dict[str, str] = {
     "trailing_bytes": "bytes after the end of the compressed data were ignored",
     "no_time": "device activities without a usable time were quarantined",
     "untimed_call": "host calls without a usable time were left out",
+    "unpaired": "begins without an end, or ends without a begin, were left out",
+    "not_understood": "events are not understood and in no figure (seeds/event_category.csv, seeds/track.csv)",
     "overlap_analysis": "figures of the profiler's Overlap Analysis, which are shown, do not agree with the activities",
     "flow_category": "the category that --gpu-flow-cat named links no device activity that lacks a launch",
     "collective_size": "sizes of a collective's input and output contradict each other, or the number of ranks",
     "overlap": "activities run past a later start on their own stream (suspect, unchanged)",
 }
+# Kinds of which each detail is a thing of its own, and is told on a line of its own.
+TOLD_APART = frozenset({"unpaired", "not_understood"})

@@ -21,7 +21,7 @@ CATALOG_VERSION = "1.4.0"
 # What a layer may read: itself where listed, never a later one.
 READABLE = {
     "macros": {"macros"},
-    "staging": {"raw", "staging", "macros"},
+    "staging": {"raw", "staging", "seeds", "macros"},
     "intermediate": {"staging", "intermediate", "seeds", "macros"},
     "marts": {"staging", "intermediate", "marts", "seeds", "macros"},
 }

@@ -26,7 +26,7 @@ from pipeline.load.memory import memory_limit
 from pipeline.load.querypool import queries_at_once
 from pipeline.load.settings import CONNECTION_SETTINGS, database_settings
 from pipeline.load.writer import Workplace, Writer, out_of_memory, workplace, writer, writing
-from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
+from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES, TOLD_APART
 
 # Freed memory that DuckDB keeps while it answers queries: little, since an alignment or a workbook may follow.
 _KEEPS = "1MiB"
@@ -35,8 +35,10 @@ MANY_RUNS = 100
 _DETACH = "detach database if exists warehouse"
 _PROBLEMS = (
     "select kind, sum(problem_count)::bigint, coalesce(min_by(detail, event_index), any_value(detail), '')"
-    " from {relation} group by kind order by kind"
+    " from {relation} group by kind, case when list_contains($apart, kind) then detail end"
+    " order by kind, min(event_index)"
 )
+_APART = {"apart": sorted(TOLD_APART)}
 Problem = tuple[str, int, str]
 
 
@@ -82,9 +84,9 @@ class Warehouse:
         return found
 
     def problems(self, run_id: str, connection: duckdb.DuckDBPyConnection) -> list[Problem]:
-        """(kind, count, first detail) of a run, by a connection to the warehouse."""
+        """(kind, count, first detail) of a run, by a connection to the warehouse; of TOLD_APART, each detail."""
         relation = "marts.problem where run_id = $run"
-        return connection.execute(_PROBLEMS.format(relation=relation), {"run": run_id}).fetchall()
+        return connection.execute(_PROBLEMS.format(relation=relation), {"run": run_id} | _APART).fetchall()
 
     def writer(self) -> contextlib.AbstractContextManager[Writer]:
         """Who may write here. Raises WarehouseError where nobody can."""
@@ -106,7 +108,7 @@ class Warehouse:
         (path,) = self._derived_files("marts.problem", [run_id], made)
         with contextlib.closing(duckdb.connect()) as connection:
             query = _PROBLEMS.format(relation="read_parquet($path)")
-            return connection.execute(query, {"path": str(path)}).fetchall()
+            return connection.execute(query, {"path": str(path)} | _APART).fetchall()
 
     def _complete(self, run_id: str, place: Workplace) -> None:
         """Compute what is missing of a run."""

@@ -1,10 +1,10 @@
 -- Where device activities were launched from: one row per device activity.
 --
--- The launch is the runtime call with the activity's correlation id; one graph launch has many activities. Where none has it, the
+-- The launch is the runtime call (or annotation, in traces of XLA) with the activity's correlation id; one graph launch has many activities. Where none has it, the
 -- launch is the start of the flow that ends at the activity, or the call in which it lies. The launching
 -- operator is the innermost one open at the launch, the top operator the outermost. External ids are another id space:
 -- they name an operator only where the launch does not. The step is the launch's; else the one that an Ascend profiler
--- recorded, else the one whose copy on the device's track covers the activity's start. The backward pass is told by the names of the operators, by the
+-- recorded, else the one whose copy on the activity's own stream covers its start, else on any stream of the device. The backward pass is told by the names of the operators, by the
 -- thread of the forward operator, or by the end of a fwdbwd flow at the start of the top operator.
 --
 -- @title Launches of device activities
@@ -26,7 +26,7 @@ with
 correlated as (
     select run_id, correlation, min(event_index) as launch_index
     from intermediate.int_host_call
-    where call_kind = 'runtime' and correlation is not null
+    where call_kind in ('runtime', 'annotation') and correlation is not null
     group by run_id, correlation
 ),
 
@@ -36,6 +36,7 @@ launched as (
         activity.event_index,
         activity.start_ns,
         activity.device,
+        activity.stream,
         activity.external_id,
         activity.recorded_step,
         launch.event_index as launch_index,
@@ -76,30 +77,51 @@ linked as (
         on launched.run_id = named_operator.run_id and launched.external_id = named_operator.external_id
 ),
 
+-- The copy of a step's marker on each stream; without a stream, over all streams of the device.
 device_marker as (
-    select run_id, device, step, min(start_ns) as start_ns, max(end_ns) as end_ns
+    select
+        run_id, device, stream, grouping(stream) = 0 as is_of_stream, step, min(start_ns) as start_ns, max(end_ns) as end_ns
     from (
-        select run_id, device, step, start_ns, start_ns + duration_ns as end_ns
+        select run_id, device, stream, step, start_ns, start_ns + duration_ns as end_ns
         from staging.stg_step_marker
         where on_device
         union all
-        select run_id, device, recorded_step as step, start_ns, end_ns
+        select run_id, device, null as stream, recorded_step as step, start_ns, end_ns
         from intermediate.int_activity
         where recorded_step is not null and start_ns is not null
     )
     where step is not null
-    group by run_id, device, step
+    group by grouping sets ((run_id, device, step, stream), (run_id, device, step))
+),
+
+unmarked as (
+    select run_id, event_index, device, stream, start_ns
+    from launched
+    where launch_index is null and recorded_step is null
 ),
 
 marked as (
-    select activity.run_id, activity.event_index, device_marker.step
-    from (select * from launched where launch_index is null and recorded_step is null) as activity
-    asof inner join device_marker
-        on
-            activity.run_id = device_marker.run_id
-            and activity.device is not distinct from device_marker.device
-            and activity.start_ns >= device_marker.start_ns
-    where activity.start_ns < device_marker.end_ns
+    select run_id, event_index, max_by(step, is_of_stream) as step
+    from (
+        select activity.run_id, activity.event_index, marker.step, marker.end_ns, activity.start_ns, marker.is_of_stream
+        from unmarked as activity
+        asof inner join (select * from device_marker where stream is not null) as marker
+            on
+                activity.run_id = marker.run_id
+                and activity.device is not distinct from marker.device
+                and activity.stream = marker.stream
+                and activity.start_ns >= marker.start_ns
+        union all
+        select activity.run_id, activity.event_index, marker.step, marker.end_ns, activity.start_ns, marker.is_of_stream
+        from unmarked as activity
+        asof inner join (select * from device_marker where not is_of_stream) as marker
+            on
+                activity.run_id = marker.run_id
+                and activity.device is not distinct from marker.device
+                and activity.start_ns >= marker.start_ns
+    )
+    where start_ns < end_ns
+    group by run_id, event_index
 ),
 
 backward_start as (

@@ -41,7 +41,7 @@ untimed as (
 timeline as (
     select run_id from intermediate.int_host_call
     union
-    select run_id from staging.stg_track_event
+    select run_id from staging.stg_event_category
 ),
 
 memory as (

@@ -1,6 +1,6 @@
 -- Events on the tracks of an Ascend profile, by what the track is: one row per event.
 --
--- Tracks are told by the name of their process, never by its number: Ascend Hardware has the tasks of a stream, HCCL or
+-- Tracks are told by the name of their process, never by its number (`seeds.track`): Ascend Hardware has the tasks of a stream, HCCL or
 -- Communication the collectives of a group and the tasks on its planes, Overlap Analysis what the profiler made of them,
 -- CANN the calls of CANN.
 --
@@ -24,37 +24,19 @@
 -- @column task_type category Type of a task of the device
 -- @column args text Arguments of the event, JSON
 with
-process as (
-    select run_id, pid, any_value(track_name) as process_name
-    from staging.stg_track_name
-    where is_process and track_name in ('Ascend Hardware', 'HCCL', 'Communication', 'Overlap Analysis', 'CANN')
-    group by run_id, pid
-),
-
 thread as (
-    select
-        name.run_id,
-        name.pid,
-        name.tid,
-        any_value(name.track_name) as thread_name
-    from staging.stg_track_name as name
-    inner join process on name.run_id = process.run_id and name.pid = process.pid
-    where not name.is_process
-    group by name.run_id, name.pid, name.tid
+    select run_id, pid, tid, any_value(track_name) as thread_name
+    from staging.stg_track_name
+    where not is_process
+    group by run_id, pid, tid
 )
 
 select
     event.run_id,
     event.event_index,
+    event.event_kind as track,
     case
-        when process.process_name = 'Ascend Hardware' then 'task'
-        when process.process_name = 'Overlap Analysis' then 'overlap'
-        when process.process_name = 'CANN' then 'cann'
-        when thread.thread_name like '%Communication%' then 'collective'
-        else 'plane'
-    end as track,
-    case
-        when process.process_name in ('HCCL', 'Communication') and thread.thread_name like '%Communication%'
+        when event.event_kind = 'collective'
             then coalesce(
                 nullif(regexp_extract(thread.thread_name, '^Group (.*?) (?:Aicpu )?Communication$', 1), ''), thread.thread_name
             )
@@ -64,13 +46,13 @@ select
     event.pid,
     event.tid,
     event.device,
-    event.stream,
+    macros.last_number(event.tid) as stream,
     event.start_ns,
     event.duration_ns,
     case when event.duration_ns >= 0 then event.start_ns + event.duration_ns end as end_ns,
-    event.bytes,
-    event.task_type,
+    coalesce(event.bytes, try_cast(event.args ->> '$."data size(Byte)"' as bigint)) as bytes,
+    event.args ->> '$."Task Type"' as task_type,
     event.args
-from staging.stg_track_event as event
-inner join process on event.run_id = process.run_id and event.pid = process.pid
+from staging.stg_event as event
 left join thread on event.run_id = thread.run_id and event.pid = thread.pid and event.tid = thread.tid
+where event.event_kind in ('task', 'collective', 'plane', 'overlap', 'cann')

@@ -1,6 +1,7 @@
 -- What is wrong with a run's data: one row per kind of trouble met while reading, per quarantined activity, for host
 -- calls without a usable time, per stream with suspect activities, for an Overlap Analysis that does not agree with the activities,
--- for collectives whose sizes contradict each other, and for a named category of flows that links none.
+-- for collectives whose sizes contradict each other, for a named category of flows that links none, and per category of events that
+-- are not understood, or lack their begin or end.
 --
 -- @title Problems
 -- @grain run_id, kind, event_index
@@ -84,3 +85,13 @@ where run_id not in (
     from intermediate.int_flow_launch as flow
     inner join staging.stg_flow_category as named using (run_id, flow_category)
 )
+union all
+select
+    run_id,
+    reason as kind,
+    event_count as problem_count,
+    event_index,
+    null as byte_offset,
+    case when event_category <> '' then 'category ' || event_category else 'no category, process ' || process_name end
+    || case when phase in ('X', 'B') then '' else ', phase ' || coalesce(nullif(phase, ''), 'none') end as detail
+from staging.stg_unread_event

@@ -1,6 +1,7 @@
 -- Runs in the warehouse: one row per run, which is one rank of one execution.
 --
--- Status is `complete`; `salvaged` where events were repaired, dropped, left out or quarantined; `incomplete` where the file was cut.
+-- Status is `complete`; `salvaged` where events were repaired, dropped, left out or quarantined, or lack their begin or end;
+-- `incomplete` where the file was cut.
 --
 -- @title Runs
 -- @grain run_id
@@ -10,6 +11,7 @@
 -- @column rank id Rank within the execution
 -- @column status category complete, salvaged or incomplete
 -- @column problem_count count Events concerned by what was mended, dropped or set aside
+-- @column not_understood_count count Events that are in no figure, since neither their category nor their track is known
 -- @column device_name name Devices
 -- @column device_count count Devices with activities
 -- @column step_count count Steps
@@ -34,7 +36,18 @@ problem as (
         sum(problem_count)::bigint as problem_count,
         bool_or(kind in ('truncated', 'envelope_cut')) as is_incomplete,
         bool_or(kind not in ('empty_table', 'missing_table')) as is_salvaged
-    from staging.stg_problem
+    from (
+        select run_id, kind, problem_count from staging.stg_problem
+        union all
+        select run_id, reason as kind, event_count as problem_count from staging.stg_unread_event where reason = 'unpaired'
+    )
+    group by run_id
+),
+
+unread as (
+    select run_id, sum(event_count)::bigint as not_understood_count
+    from staging.stg_unread_event
+    where reason = 'not_understood'
     group by run_id
 ),
 
@@ -57,6 +70,7 @@ select
         else 'complete'
     end as status,
     coalesce(problem.problem_count, 0) + coalesce(size.quarantined_count + size.untimed_call_count, 0) as problem_count,
+    coalesce(unread.not_understood_count, 0) as not_understood_count,
     run.device_name,
     size.device_count,
     coalesce(step.step_count, 0) as step_count,
@@ -78,4 +92,5 @@ from staging.stg_run as run
 left join intermediate.int_run_size as size on run.run_id = size.run_id
 left join staging.stg_profiler_level as level on run.run_id = level.run_id
 left join problem on run.run_id = problem.run_id
+left join unread on run.run_id = unread.run_id
 left join step on run.run_id = step.run_id

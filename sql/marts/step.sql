@@ -35,19 +35,28 @@ launched as (
 ),
 
 launch as (
+    select run_id, event_index, parent_index, step
+    from intermediate.int_host_call
+    where call_kind = 'runtime' and step is not null and call_name ilike '%launch%' and call_name not ilike '%hostfunc%'
+),
+
+-- A launch of the driver inside one of the runtime is the same launch; the activity may have the id of either.
+outermost as (
     select
-        call.run_id,
-        call.step,
-        count(*) as launch_count,
-        count(*) filter (where launched.launch_index is null) as launch_without_activity_count
-    from intermediate.int_host_call as call
-    left join launched on call.run_id = launched.run_id and call.event_index = launched.launch_index
-    where
-        call.call_kind = 'runtime'
-        and call.step is not null
-        and call.call_name ilike '%launch%'
-        and call.call_name not ilike '%hostfunc%'
-    group by call.run_id, call.step
+        launch.run_id,
+        coalesce(around.event_index, launch.event_index) as event_index,
+        any_value(coalesce(around.step, launch.step)) as step,
+        bool_or(launched.launch_index is not null) as has_activity
+    from launch
+    left join launch as around on launch.run_id = around.run_id and launch.parent_index = around.event_index
+    left join launched on launch.run_id = launched.run_id and launch.event_index = launched.launch_index
+    group by launch.run_id, coalesce(around.event_index, launch.event_index)
+),
+
+launch_count as (
+    select run_id, step, count(*) as launch_count, count(*) filter (where not has_activity) as launch_without_activity_count
+    from outermost
+    group by run_id, step
 )
 
 select
@@ -64,4 +73,4 @@ select
 from intermediate.int_step as step
 left join intermediate.int_run_size as size on step.run_id = size.run_id
 left join activity on step.run_id = activity.run_id and step.step = activity.step
-left join launch on step.run_id = launch.run_id and step.step = launch.step
+left join launch_count as launch on step.run_id = launch.run_id and step.step = launch.step

@@ -20,35 +20,24 @@
 select
     run_id,
     event_index,
-    name as call_name,
-    null::varchar as annotated_name,
-    coalesce(pid, '') as pid,
-    coalesce(tid, '') as tid,
+    event_name as call_name,
+    case when event_name <> 'record_param_comms' then macros.collective_annotation(event_name) end as annotated_name,
+    pid,
+    tid,
     start_ns,
     start_ns + duration_ns as end_ns,
-    lower(input_types ->> '$[0]') as input_type,
+    case when event_name = 'record_param_comms' then lower(input_types ->> '$[0]') end as input_type,
     -- Dimensions are small, but not in every file: a product that no integer holds is not known.
-    try_cast(list_product(nullif(try_cast(input_shapes ->> '$[0]' as bigint[]), [])) as bigint) as input_elements,
-    args
-from raw.event
-where name = 'record_param_comms' and phase = 'X' and start_ns is not null and duration_ns >= 0
-union all
-select
-    run_id,
-    event_index,
-    name as call_name,
-    macros.collective_annotation(name) as annotated_name,
-    coalesce(pid, '') as pid,
-    coalesce(tid, '') as tid,
-    start_ns,
-    start_ns + duration_ns as end_ns,
-    null as input_type,
-    null as input_elements,
-    null as args
-from raw.event
+    case
+        when event_name = 'record_param_comms'
+            then try_cast(list_product(nullif(try_cast(input_shapes ->> '$[0]' as bigint[]), [])) as bigint)
+    end as input_elements,
+    case when event_name = 'record_param_comms' then args end as args
+from staging.stg_event
 where
-    phase = 'X'
-    and macros.event_kind(category) = 'annotation'
-    and macros.collective_annotation(name) <> ''
+    (
+        event_kind in ('operator', 'annotation') and event_name = 'record_param_comms'
+        or event_kind = 'annotation' and macros.collective_annotation(event_name) <> ''
+    )
     and start_ns is not null
     and duration_ns >= 0

@@ -12,9 +12,9 @@
 select
     run_id,
     event_index,
-    coalesce(name, '') as dequeue_name,
+    event_name as dequeue_name,
     try_cast(args ->> '$.correlation_id' as bigint) as correlation,
     start_ns,
     start_ns + duration_ns as end_ns
-from raw.event
-where phase = 'X' and lower(category) = 'dequeue' and start_ns is not null and duration_ns >= 0
+from staging.stg_event
+where event_kind = 'dequeue' and start_ns is not null and duration_ns >= 0

@@ -1,7 +1,6 @@
 -- Device activities as recorded: one row per kernel, memory copy or memory set.
 --
--- The device is `args.device`, else the process id of the track; the stream is `args.stream`, else the number in the
--- thread id. Correlation ids 0 and -1 and external ids 0 and -1 mean none. `end_ns` is NULL where the time is not usable.
+-- The device is `args.device`, a number or a text with one (`cuda:0`), else that of the track; the stream is told in the same way. Correlation ids 0 and -1 and external ids 0 and -1 mean none. `end_ns` is NULL where the time is not usable.
 --
 -- @title Device activities as recorded
 -- @grain run_id, event_index
@@ -22,20 +21,26 @@
 -- @column tid id Thread of the track
 -- @column args text Arguments of the event, JSON
 select
-    run_id,
-    event_index,
-    macros.event_kind(category) as activity_kind,
-    coalesce(name, '') as activity_name,
-    coalesce(device, try_cast(pid as bigint)) as device,
-    coalesce(stream, try_cast(regexp_extract(tid, '(-?[0-9]+)\s*$', 1) as bigint)) as stream,
-    start_ns,
-    duration_ns,
-    case when duration_ns >= 0 then start_ns + duration_ns end as end_ns,
-    case when correlation not in (0, -1) then correlation end as correlation,
-    case when external_id not in (0, -1) then external_id end as external_id,
-    bytes,
-    coalesce(pid, '') as pid,
-    coalesce(tid, '') as tid,
-    args
-from raw.event
-where phase = 'X' and macros.event_kind(category) in ('kernel', 'memcpy', 'memset')
+    event.run_id,
+    event.event_index,
+    case when event.event_kind = 'activity' then macros.activity_kind(event.event_name) else event.event_kind end as activity_kind,
+    event.event_name as activity_name,
+    coalesce(
+        event.device, macros.device_number(event.args ->> '$.device'), macros.last_number(event.args ->> '$.device'), track.device
+    ) as device,
+    coalesce(
+        event.stream, macros.stream_number(event.args ->> '$.stream'), macros.last_number(event.args ->> '$.stream'), track.stream
+    ) as stream,
+    event.start_ns,
+    event.duration_ns,
+    case when event.duration_ns >= 0 then event.start_ns + event.duration_ns end as end_ns,
+    case when event.correlation not in (0, -1) then event.correlation end as correlation,
+    case when event.external_id not in (0, -1) then event.external_id end as external_id,
+    event.bytes,
+    event.pid,
+    event.tid,
+    event.args
+from staging.stg_event as event
+left join staging.stg_track as track
+    on event.run_id = track.run_id and event.pid = track.pid and event.tid = track.tid
+where event.event_kind in ('kernel', 'memcpy', 'memset', 'activity')

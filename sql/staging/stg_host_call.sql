@@ -23,10 +23,10 @@
 select
     run_id,
     event_index,
-    macros.event_kind(category) as call_kind,
-    coalesce(name, '') as call_name,
-    coalesce(pid, '') as pid,
-    coalesce(tid, '') as tid,
+    event_kind as call_kind,
+    event_name as call_name,
+    pid,
+    tid,
     start_ns,
     duration_ns,
     start_ns + duration_ns as end_ns,
@@ -35,31 +35,12 @@ select
     case when sequence_number >= 0 then sequence_number end as sequence_number,
     forward_thread,
     input_shapes
-from raw.event
+from staging.stg_event
 where
-    phase = 'X'
-    and macros.event_kind(category) in ('operator', 'annotation', 'runtime')
+    event_kind in ('operator', 'annotation', 'runtime')
     and start_ns is not null
     and duration_ns >= 0
-    and not macros.is_step_marker(coalesce(name, ''))
-union all
-select
-    run_id,
-    event_index,
-    'operator' as call_kind,
-    call_name,
-    pid,
-    tid,
-    start_ns,
-    duration_ns,
-    start_ns + duration_ns as end_ns,
-    null as correlation,
-    null as external_id,
-    null as sequence_number,
-    null as forward_thread,
-    null as input_shapes
-from staging.stg_framework_call
-where start_ns is not null and duration_ns >= 0 and not macros.is_step_marker(call_name)
+    and not macros.is_step_marker(event_name)
 union all
 select
     run_id,

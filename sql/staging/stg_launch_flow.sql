@@ -1,7 +1,7 @@
 -- Flows that may lead from a launch to a device activity, as recorded: one row per start or end of a flow.
 --
 -- Kineto writes them in a category of their own; other writers have other names for it, and no category is told from the name alone.
--- Flows between operators (fwdbwd) and those of Ascend devices are known, and left out.
+-- What some writers call a step of a flow (t) is its end, too. Flows between operators (fwdbwd) and those of Ascend devices are known, and left out.
 --
 -- @title Flows of launches as recorded
 -- @grain run_id, event_index
@@ -19,13 +19,13 @@ select
     event_index,
     coalesce(lower(category), '') as flow_category,
     flow_id,
-    phase = 'f' as is_arrival,
+    phase <> 's' as is_arrival,
     coalesce(pid, '') as pid,
     coalesce(tid, '') as tid,
     start_ns as time_ns
 from raw.event
 where
-    phase in ('s', 'f')
+    phase in ('s', 't', 'f')
     and coalesce(lower(category), '') not in ('fwdbwd', 'async_npu')
     and start_ns is not null
     and flow_id is not null

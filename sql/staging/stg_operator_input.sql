@@ -7,5 +7,5 @@
 -- @column event_index id Place of the call in the file
 -- @column input_types text Types of the inputs, JSON
 select run_id, event_index, input_types
-from raw.event
-where phase = 'X' and macros.event_kind(category) = 'operator' and input_types is not null
+from staging.stg_event
+where event_kind = 'operator' and input_types is not null

@@ -21,11 +21,11 @@ select
     event_index,
     python_id,
     nullif(python_parent_id, python_id) as python_parent_id,
-    coalesce(name, '') as function_name,
-    case when starts_with(name, 'nn.Module: ') then substr(name, 12) end as module_name,
-    coalesce(pid, '') as pid,
-    coalesce(tid, '') as tid,
+    event_name as function_name,
+    case when starts_with(event_name, 'nn.Module: ') then substr(event_name, 12) end as module_name,
+    pid,
+    tid,
     start_ns,
     start_ns + duration_ns as end_ns
-from raw.event
-where phase = 'X' and lower(category) = 'python_function' and start_ns is not null and duration_ns >= 0
+from staging.stg_event
+where event_kind = 'python function' and start_ns is not null and duration_ns >= 0

@@ -9,35 +9,27 @@
 -- @column step id Number of the step
 -- @column on_device flag Is it the copy on a device track (gpu_user_annotation), or a task?
 -- @column device id Device of the copy
+-- @column stream id Stream of the copy
 -- @column start_ns timestamp_ns Start
 -- @column duration_ns duration_ns Duration
 select
-    run_id,
-    event_index,
-    try_cast(regexp_extract(name, '[0-9]+$') as bigint) as step,
-    lower(category) = 'gpu_user_annotation' as on_device,
-    case when lower(category) = 'gpu_user_annotation' then coalesce(device, try_cast(pid as bigint)) end as device,
-    start_ns,
-    duration_ns
-from raw.event
+    marker.run_id,
+    marker.event_index,
+    try_cast(regexp_extract(marker.event_name, '[0-9]+$') as bigint) as step,
+    marker.event_kind = 'device annotation' as on_device,
+    case when marker.event_kind = 'device annotation' then coalesce(marker.device, track.device) end as device,
+    case when marker.event_kind = 'device annotation' then coalesce(marker.stream, track.stream) end as stream,
+    marker.start_ns,
+    marker.duration_ns
+from staging.stg_event as marker
+left join staging.stg_track as track
+    on marker.run_id = track.run_id and marker.pid = track.pid and marker.tid = track.tid
 where
-    phase = 'X'
-    and (lower(category) = 'gpu_user_annotation' or macros.event_kind(category) in ('annotation', 'operator'))
-    and start_ns is not null
-    and duration_ns >= 0
-    and macros.is_step_marker(name)
+    marker.event_kind in ('device annotation', 'annotation', 'operator')
+    and marker.start_ns is not null
+    and marker.duration_ns >= 0
+    and macros.is_step_marker(marker.event_name)
 union all
-select
-    run_id,
-    event_index,
-    try_cast(regexp_extract(call_name, '[0-9]+$') as bigint) as step,
-    false as on_device,
-    null as device,
-    start_ns,
-    duration_ns
-from staging.stg_framework_call
-where macros.is_step_marker(call_name) and start_ns is not null and duration_ns >= 0
-union all
-select run_id, event_index, step, true as on_device, device, start_ns, duration_ns
+select run_id, event_index, step, true as on_device, device, null as stream, start_ns, duration_ns
 from raw.kernel_detail
 where step is not null and start_ns is not null and duration_ns >= 0

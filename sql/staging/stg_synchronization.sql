@@ -1,4 +1,4 @@
--- Synchronisation records of device tracks: one row per cuda_sync event. They are waits, not device activities.
+-- Synchronisation records of device tracks: one row per wait for a stream or event (cuda_sync, xpu_sync). They are waits, not device activities.
 --
 -- @title Synchronisation as recorded
 -- @grain run_id, event_index
@@ -11,12 +11,14 @@
 -- @column start_ns timestamp_ns Start
 -- @column duration_ns duration_ns Duration
 select
-    run_id,
-    event_index,
-    coalesce(name, '') as synchronization_name,
-    coalesce(device, try_cast(pid as bigint)) as device,
-    stream,
-    start_ns,
-    duration_ns
-from raw.event
-where phase = 'X' and lower(category) = 'cuda_sync' and start_ns is not null and duration_ns >= 0
+    event.run_id,
+    event.event_index,
+    event.event_name as synchronization_name,
+    coalesce(event.device, track.device) as device,
+    event.stream,
+    event.start_ns,
+    event.duration_ns
+from staging.stg_event as event
+left join staging.stg_track as track
+    on event.run_id = track.run_id and event.pid = track.pid and event.tid = track.tid
+where event.event_kind = 'synchronization' and event.start_ns is not null and event.duration_ns >= 0

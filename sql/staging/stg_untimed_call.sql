@@ -12,23 +12,13 @@
 select
     run_id,
     event_index,
-    call_name,
+    event_name as call_name,
     case
         when start_ns is null then 'no start'
         when duration_ns is null then 'no duration'
         else 'negative duration'
     end as reason
-from (
-    select run_id, event_index, coalesce(name, '') as call_name, start_ns, duration_ns
-    from raw.event
-    where
-        phase = 'X'
-        and (
-            macros.event_kind(category) in ('operator', 'annotation', 'runtime')
-            or lower(category) in ('python_function', 'gpu_user_annotation', 'cuda_sync')
-        )
-    union all
-    select run_id, event_index, call_name, start_ns, duration_ns
-    from staging.stg_framework_call
-)
-where not coalesce(start_ns is not null and duration_ns >= 0, false)
+from staging.stg_event
+where
+    event_kind in ('operator', 'annotation', 'runtime', 'python function', 'device annotation', 'synchronization')
+    and not coalesce(start_ns is not null and duration_ns >= 0, false)

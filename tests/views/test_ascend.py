@@ -92,7 +92,8 @@ def test_tracks_are_told_by_the_names_of_their_processes():
         ("Memcpy", "plane", None, "Plane 0"),
     ]
     assert house.one("select tid, process_group from intermediate.int_plane_group") == ("11", "tp")
-    assert house.one("select count(*) from staging.stg_track_event where pid = 'unnamed'") == (1,)
+    unread = "select event_category, process_name, event_count from staging.stg_unread_event"
+    assert house.rows(unread) == [("", "unnamed", 1)]
     assert house.one("select track_name from staging.stg_track_name where pid = 'cann'") == ("CANN",)
 
 

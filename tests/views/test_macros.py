@@ -41,34 +41,6 @@ def test_bandwidth_is_bytes_per_second_of_nanoseconds(house, size, duration, exp
 
 
 @pytest.mark.parametrize(
-    ("category", "kind"),
-    [
-        ("kernel", "kernel"),
-        ("Kernel", "kernel"),
-        ("gpu_memcpy", "memcpy"),
-        ("Memcpy", "memcpy"),
-        ("gpu_memset", "memset"),
-        ("Memset", "memset"),
-        ("cpu_op", "operator"),
-        ("Operator", "operator"),
-        ("user_annotation", "annotation"),
-        ("cuda_runtime", "runtime"),
-        ("Runtime", "runtime"),
-        ("cuda_driver", "runtime"),
-        ("hip_runtime", "runtime"),
-        ("gpu_user_annotation", None),
-        ("cuda_sync", None),
-        ("python_function", None),
-        ("kernels", None),
-        ("", None),
-        (None, None),
-    ],
-)
-def test_what_an_event_is_follows_from_its_category(house, category, kind):
-    assert house.connection.execute("select macros.event_kind(?::varchar)", [category]).fetchone() == (kind,)
-
-
-@pytest.mark.parametrize(
     ("name", "expected"),
     [
         ("ProfilerStep#0", True),

@@ -92,8 +92,9 @@ def test_host_calls_without_a_usable_time_are_one_row_with_their_number_and_the_
         event("ac2g", "flow", 10, None, phase="s"),
         event("other", "unknown", 10, None),
     )
-    assert house.rows("select kind, problem_count, event_index, detail from marts.problem") == [
-        ("untimed_call", 6, 1, "aten::lost: no duration")
+    assert house.rows("select kind, problem_count, event_index, detail from marts.problem order by event_index") == [
+        ("untimed_call", 6, 1, "aten::lost: no duration"),
+        ("not_understood", 1, 9, "category other"),
     ]
     reasons = ("no duration", "negative duration", "no start", "no duration", "negative duration", "no duration")
     found = house.rows("select reason from staging.stg_untimed_call order by event_index")

@@ -1,0 +1,81 @@
+-- Tracks of events that last: one row per run, process and thread.
+--
+-- Tracks are told by the names of their process and thread, else by the ids where these are texts. What a track holds is a row of
+-- `seeds.track` (globs, in lower case), the first that matches. A process that names a device has its number (`GPU 1`, `cuda:0`), else the number is the
+-- process id, else, for tracks of a device, the thread's. A copy engine that names none has the device of the run, where there is one only.
+--
+-- @title Tracks
+-- @grain run_id, pid, tid
+-- @order run_id, pid, tid
+-- @materialized
+-- @column run_id id Run
+-- @column pid id Process
+-- @column tid id Thread
+-- @column process_name name Name of the process, else its id
+-- @column thread_name name Name of the thread, else its id
+-- @column event_kind category What its events are where their category does not tell; NULL where the track does not either
+-- @column device id Device
+-- @column stream id Stream
+with
+track as (
+    select distinct run_id, coalesce(pid, '') as pid, coalesce(tid, '') as tid
+    from raw.event
+    where phase in ('X', 'B', 'E', 'b', 'S')
+),
+
+process as (
+    select run_id, pid, any_value(track_name) as process_name
+    from staging.stg_track_name
+    where is_process
+    group by run_id, pid
+),
+
+thread as (
+    select run_id, pid, tid, any_value(track_name) as thread_name
+    from staging.stg_track_name
+    where not is_process
+    group by run_id, pid, tid
+),
+
+named as (
+    select
+        track.*,
+        coalesce(process.process_name, track.pid) as process_name,
+        coalesce(thread.thread_name, track.tid) as thread_name
+    from track
+    left join process on track.run_id = process.run_id and track.pid = process.pid
+    left join thread on track.run_id = thread.run_id and track.pid = thread.pid and track.tid = thread.tid
+),
+
+told as (
+    select
+        named.*,
+        min_by(rule.kind, rule.rule_order) as event_kind,
+        coalesce(macros.device_number(named.process_name), macros.last_number(named.pid)) as process_device
+    from named
+    left join seeds.track as rule
+        on lower(named.process_name) glob lower(rule.process) and lower(named.thread_name) glob lower(rule.thread)
+    group by all
+),
+
+numbered as (
+    select
+        *,
+        event_kind in ('activity', 'kernel', 'memcpy', 'memset') as is_device,
+        coalesce(process_device, case when is_device then macros.last_number(tid) end) as device
+    from told
+)
+
+select
+    run_id,
+    pid,
+    tid,
+    process_name,
+    thread_name,
+    event_kind,
+    device,
+    case
+        when process_device is not null or not coalesce(is_device, false)
+            then coalesce(macros.stream_number(thread_name), macros.last_number(tid))
+    end as stream
+from numbered

@@ -1,0 +1,58 @@
+-- Events that last and are in no figure: one row per run, reason, phase, category and, without a category, process.
+--
+-- Either neither category nor track tells what they are (`seeds.event_category`, `seeds.track`), or their phase is none of the trace format's, or
+-- they are asynchronous ranges of the host, which are on no thread's stack; or a begin has no end, or an end no begin. Marks without a length,
+-- counters, flows and metadata are none, nor is an event that is empty.
+--
+-- @title Events that are not read
+-- @grain run_id, reason, phase, event_category, process_name
+-- @order run_id, reason, phase, event_category, process_name
+-- @column run_id id Run
+-- @column reason category not_understood or unpaired
+-- @column phase category Phase
+-- @column event_category category Category; empty for none
+-- @column process_name name Process, for events without a category
+-- @column event_count count Events
+-- @column event_index id The first of them, its place in the file
+with
+unread as (
+    select event.run_id, 'not_understood' as reason, event.phase, event.category, track.process_name, event.event_index
+    from raw.event as event
+    inner join staging.stg_event_category as category
+        on event.run_id = category.run_id and coalesce(event.category, '') = category.event_category
+    inner join staging.stg_track as track
+        on event.run_id = track.run_id and coalesce(event.pid, '') = track.pid and coalesce(event.tid, '') = track.tid
+    where event.phase = 'X' and category.event_kind is null and track.event_kind is null
+    union all
+    select
+        run_id,
+        case when is_paired or is_async then 'not_understood' else 'unpaired' end as reason,
+        case when is_async then 'b' else 'B' end as phase,
+        category,
+        pid as process_name,
+        event_index
+    from staging.stg_event_pair
+    where
+        not is_paired
+        or event_kind is null
+        or is_async and event_kind not in ('kernel', 'memcpy', 'memset', 'activity', 'other')
+    union all
+    select run_id, 'not_understood' as reason, coalesce(phase, ''), category, coalesce(pid, '') as process_name, event_index
+    from raw.event
+    where
+        coalesce(phase, '') not in (
+            'X', 'B', 'E', 'b', 'e', 'n', 'S', 'T', 'p', 'F', 's', 't', 'f', 'M', 'i', 'I', 'R', 'C', 'P', 'N', 'O', 'D', 'V', 'v', 'c', '(', ')', '='
+        )
+        and not (phase is null and category is null and name is null and start_ns is null)
+)
+
+select
+    run_id,
+    reason,
+    phase,
+    coalesce(category, '') as event_category,
+    case when coalesce(category, '') = '' then process_name else '' end as process_name,
+    count(*) as event_count,
+    min(event_index) as event_index
+from unread
+group by all
