@@ -52,7 +52,9 @@ WarehouseOption = Annotated[
         help="Warehouse folder (default: $TRACEMILL_WAREHOUSE, else ./tracemill-warehouse).",
     ),
 ]
-StrictOption = Annotated[bool, typer.Option("--strict", help="Fail on a trace that had to be mended.")]
+StrictOption = Annotated[
+    bool, typer.Option("--strict", help="Fail on a trace that had to be mended, or that was passed over in a folder.")
+]
 MemoryOption = Annotated[
     str | None,
     typer.Option("--memory", metavar="SIZE", help="Memory for DuckDB, such as 2GB (default: half of the machine)."),

@@ -194,7 +194,7 @@ def test_streams_follow_one_another(tmp_path, compress):
     assert read(path)[0] == 1_000
 
 
-@pytest.mark.parametrize(("name", "damage"), [("gz", -12), ("xz", 1_000), ("bz2", 1_000)])
+@pytest.mark.parametrize(("name", "damage"), [("gz", 1_000), ("xz", 1_000), ("bz2", 1_000)])
 def test_the_rest_of_a_damaged_file_belongs_to_its_hash(tmp_path, name, damage):
     packed = bytearray(COMPRESSED[name](long_trace(60_000)))
     packed[damage] ^= 0xFF

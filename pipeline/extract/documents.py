@@ -24,7 +24,8 @@ ENVELOPE_LIMIT = 64 << 20
 EVENT_LIMIT = 64 << 20
 _SAMPLE_BYTES = 60
 _WHITESPACE = re.compile(rb"[ \t\r\n]*")
-_BETWEEN = re.compile(rb"(?:[ \t\r\n,]|\xef\xbb\xbf)*")
+_BETWEEN = re.compile(rb"[ \t\r\n,]*")
+_MARK = b"\xef\xbb\xbf"  # of UTF-8
 _OPENING = re.compile(rb"[\[{]")
 _LIST = re.compile(rb"\[[ \t\r\n]*([\[{])")
 _OF_OBJECTS = re.compile(rb"\[[ \t\r\n]*[{\]]")
@@ -74,6 +75,9 @@ class Documents:
         """What follows: an array (True), the end (False), or something to go on from (None)."""
         window = self._window
         byte = window.skip(_BETWEEN)
+        while byte == _MARK[:1] and window.peek(len(_MARK)) == _MARK:
+            window.take(len(_MARK))
+            byte = window.skip(_BETWEEN)
         if not byte:
             if not self.array_count:
                 raise InputError(f"{self._stream.path}: {self._without_events()}")
