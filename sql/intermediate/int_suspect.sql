@@ -13,7 +13,7 @@
 -- @column event_index id Place of the event in the file
 with
 running as not materialized (
-    select run_id, event_index, device, stream, start_ns, end_ns
+    select run_id, event_index, activity_kind, activity_name, device, stream, start_ns, end_ns, correlation
     from intermediate.int_activity
     where duration_ns > 0 and start_ns is not null and (stream is not null or not is_npu)
 ),
@@ -30,10 +30,9 @@ crowded as materialized (
 
 entry as (
     select
-        running.*,
-        activity.activity_kind = 'kernel' as is_kernel,
-        activity.activity_kind <> 'kernel' or activity.activity_name like '\_\_amd\_rocclr\_%' escape '\' as is_copy,
-        activity.correlation,
+        running.* exclude (activity_kind, activity_name),
+        running.activity_kind = 'kernel' as is_kernel,
+        running.activity_kind <> 'kernel' or starts_with(running.activity_name, '__amd_rocclr_') as is_copy,
         launch.launch_name
     from running
     inner join crowded
@@ -41,8 +40,6 @@ entry as (
             running.run_id = crowded.run_id
             and running.device is not distinct from crowded.device
             and running.stream is not distinct from crowded.stream
-    inner join intermediate.int_activity as activity
-        on running.run_id = activity.run_id and running.event_index = activity.event_index
     left join intermediate.int_activity_launch as launch
         on running.run_id = launch.run_id and running.event_index = launch.event_index
 ),
