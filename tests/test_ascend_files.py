@@ -86,6 +86,9 @@ def test_bad_bytes_are_mended_and_a_cut_file_and_one_without_rows_are_read(tmp_p
     found, report = read(kernel_details, path, header + b"caf\xe9,t,c,1\n")
     assert [row["kernel_name"] for row in found] == ["caf\ufffd"]
     assert report.problems["text_repaired"].count == 1
+    found, report = read(kernel_details, path, header + b"a\xff,b\xfe,c,1\nd\xff\xfd,e,f,2\ng,h,i,3\n")
+    assert [row["kernel_name"][0] for row in found] == ["a", "d", "g"]
+    assert report.problems["text_repaired"].count == 3  # cells, not columns or rows
     assert read(kernel_details, path, header)[0] == []
     _, cut = read(kernel_details, path, header + b'a,b,c,1\n"unfinished')
     assert set(cut.problems) & {"truncated", "row_dropped"}

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import csv
+import io
+import re
+import zipfile
 
 import openpyxl
+import pyarrow as pa
 import pytest
 
 import pipeline
 from pipeline.render import units, xlsx
+from pipeline.render.tabular import write_csv
 from tests import traces
 
 SHEETS = {
@@ -29,6 +34,11 @@ EVIL = [
     '<r></is></c><c r="B3"><f>1+1</f></c><c><is></r>',
     " padded\nand broken ",
     "_x0041_",
+    "\t=1+1",
+    "\r=1+1",
+    "\n=1+1",
+    "＝1+1",
+    "|cmd",
 ]
 
 
@@ -95,7 +105,7 @@ def test_no_cell_is_a_formula_or_a_link(compared):
     assert kinds == {"s", "n"}
     assert not any(cell.hyperlink for row in cells(path, "KernelCompare") for cell in row)
     names = [row[0].value for row in cells(path, "KernelCompare")[2:]]
-    assert {name for name in EVIL if len(name) < 100 and "\x01" not in name} - {"_x0041_"} <= set(names)
+    assert {name for name in EVIL if len(name) < 100 and not {"\x01", "\r"} & set(name)} - {"_x0041_"} <= set(names)
     assert max(map(len, names)) <= 32_767
 
 
@@ -134,6 +144,44 @@ def test_rows_that_do_not_fit_are_said_and_are_in_a_csv(tmp_path, monkeypatch):
     assert len(lines) == 25
     assert {line[header.index("kernel_name")][:2] for line in lines} == {"'="}
     assert sum(int(line[header.index("base_total_duration_ns")]) for line in lines) == 25 * 5_000
+
+
+@pytest.mark.parametrize("size", [1, 7, 24, 25])
+def test_rows_follow_one_another_whatever_the_size_of_a_batch(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(xlsx, "_BATCH_ROWS", size)
+    source = traces.write(tmp_path / "many.json", [traces.kernel(f"k{i}", 10 * i, 5 + i % 4) for i in range(25)])
+    result = pipeline.compare(source, source, warehouse=tmp_path / "house", output=tmp_path / "out", only=["kernel"])
+    with zipfile.ZipFile(result.files[0]) as book:
+        (sheet,) = (text for name in book.namelist() if b">k24<" in (text := book.read(name)))
+    assert re.findall(rb'<row r="(\d+)"', sheet) == [str(number).encode() for number in range(1, 28)]
+    places = [int(number) for number in re.findall(rb'<c r="A(\d+)"[^>]*><is>', sheet)]
+    assert places == list(range(3, 28))
+    names = [row[0].value for row in cells(result.files[0], "KernelCompare")[2:]]
+    assert names == result.tables["kernel_comparison"].rows.column("kernel_name").to_pylist()
+
+
+@pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"])
+def test_text_that_looks_like_a_formula_stays_text_in_workbook_and_csv(tmp_path, monkeypatch, first):
+    monkeypatch.setattr(xlsx, "SHEET_ROWS", 4)
+    names = [f"{first}{i}" for i in range(4)]
+    source = traces.write(tmp_path / "t.json", [traces.kernel(name, 10 * i, 5) for i, name in enumerate(names)])
+    result = pipeline.compare(source, source, warehouse=tmp_path / "house", output=tmp_path / "out", only=["kernel"])
+    book, beside, _ = result.files
+    with zipfile.ZipFile(book) as parts:
+        assert not any(b"<f>" in parts.read(name) for name in parts.namelist())
+    assert {row[0].data_type for row in cells(book, "KernelCompare")[2:]} == {"s"}
+    with beside.open(encoding="utf-8-sig", newline="") as file:
+        header, *lines = csv.reader(file)
+    assert sorted(line[header.index("kernel_name")] for line in lines) == ["'" + name for name in names]
+    out = io.StringIO(newline="")
+    write_csv(pipeline.query("select kernel_name, -1 as below from marts.kernel", warehouse=tmp_path / "house"), out)
+    assert sorted(csv.reader(io.StringIO(out.getvalue(), newline="")))[:4] == [["'" + name, "-1"] for name in names]
+
+
+def test_text_that_is_no_formula_is_not_marked():
+    out = io.StringIO(newline="")
+    write_csv(pa.table({"name": ["void k<1>(int)", "a=b", "", None, "'q'"], "size": [1, -2, 3, None, 5]}), out)
+    assert out.getvalue() == "name,size\nvoid k<1>(int),1\na=b,-2\n,3\n,\n'q',5\n"
 
 
 def test_a_view_without_rows_keeps_its_sheet(compared):

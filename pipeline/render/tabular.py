@@ -8,19 +8,36 @@ from collections.abc import Callable
 from typing import Any, TextIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from pipeline.render.units import printable
 
+# What spreadsheets take for the beginning of a formula, in either width; they skip tabs and line breaks before it.
+_FORMULA = r"\A([=+\-@\t\r\n＝＋－＠])"
+
+
+def harmless(values: pa.Array) -> pa.Array:
+    """Values of a column for a CSV: text that a spreadsheet would evaluate gets an apostrophe before it."""
+    return pc.replace_substring_regex(values, _FORMULA, r"'\1") if pa.types.is_string(values.type) else values
+
 
 def write_csv(rows: pa.Table, out: TextIO) -> None:
-    """Comma-separated values with a header; NULL is empty."""
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(rows.column_names)
+    """Comma-separated values with a header; NULL is empty, and text that looks like a formula is marked as text."""
+    plain = csv.writer(out, lineterminator="\n")
+    quoted = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    plain.writerow(rows.column_names)
     for batch in rows.to_batches():
-        writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+        columns = [harmless(column) for column in batch.columns]
+        # Of the characters that end a line, the module quotes only those of its own line ends before Python 3.13.
+        writer = quoted if any(_has_return(column) for column in columns) else plain
+        writer.writerows(zip(*(column.to_pylist() for column in columns), strict=True))
+
+
+def _has_return(values: pa.Array) -> bool:
+    return pa.types.is_string(values.type) and bool(pc.any(pc.match_substring(values, "\r")).as_py())
 
 
 def write_json(rows: pa.Table, out: TextIO) -> None:

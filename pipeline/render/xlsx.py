@@ -19,6 +19,7 @@ from pipeline.render import units
 from pipeline.render.headline import indented
 from pipeline.render.marks import marks
 from pipeline.render.sheetrows import SheetRows, flags, numbers, pack, rows_text, texts
+from pipeline.render.tabular import harmless
 from pipeline.result import Comparison, ResultTable
 
 SHEET_ROWS = 1_048_576
@@ -196,12 +197,8 @@ def write_csv(table: ResultTable, path: Path) -> None:
         file.write(b"\xef\xbb\xbf")  # by which spreadsheets know UTF-8
         with pacsv.CSVWriter(file, table.rows.schema) as writer:
             for batch in table.rows.to_batches(max_chunksize=_BATCH_ROWS):
-                columns = [_harmless(column) if pa.types.is_string(column.type) else column for column in batch.columns]
+                columns = [harmless(column) for column in batch.columns]
                 writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=batch.schema))
-
-
-def _harmless(values: pa.Array) -> pa.Array:
-    return pc.replace_substring_regex(values, r"\A([=+\-@\t\r])", r"'\1")
 
 
 def _write_about(workbook: xlsxwriter.Workbook, result: Comparison, overflow: list[Path]) -> SheetRows:
