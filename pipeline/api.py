@@ -57,7 +57,8 @@ def ingest(
 ) -> list[Ingested]:
     """Ingest traces and profile folders (or folders with all of these in them), each as one run.
 
-    `label` names the execution, one for all sources; without it each run is named after its file or folder. `strict`
+    `label` names the execution, one for all sources, with the stage of serving behind it where their names tell several
+    (`…-TP-0-EXTEND`, `…-TP-0-DECODE`); without it each run is named after its file or folder. `strict`
     makes a trace that had to be mended an error. `prefer` (`database` or `text`) chooses where an Ascend profile has
     both. `gpu_flow_cat` names the only category of flows that may tell launches where correlation ids do not; without
     it any category may. `memory` limits DuckDB (`2GB`). `workers` sources are read at once, in processes of their own
@@ -65,6 +66,8 @@ def ingest(
     (file, bytes read). What in a folder looks like a profile and is not read gives a LeftOutWarning; with `strict` it
     is an error. Raises InputError for the first source that cannot be read; runs ingested before it stay.
     """
+    from pipeline.extract.filename import labels_of  # noqa: PLC0415
+
     paths = [sources] if isinstance(sources, str | os.PathLike) else list(sources)
     found = [
         replace(source, flow_category=gpu_flow_cat)
@@ -73,7 +76,8 @@ def ingest(
     ]
     house = Warehouse(warehouse_folder(warehouse), memory)
     several = label is not None and len(found) > 1
-    wanted = [(source, storable(label or source.name)) for source in found]
+    labels = labels_of([source.path for source in found], [source.name for source in found], label)
+    wanted = [(source, storable(name)) for source, name in zip(found, labels, strict=True)]
     done = ingest_sources(house, wanted, several, strict, progress, workers or worker_count(found))
     house.refresh()
     return done

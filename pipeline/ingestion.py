@@ -190,8 +190,8 @@ def _extract(
     """Stream one source into Parquet below `folder`, on a share of the cores."""
     take(share)
     # The readers are imported where a source is read, which most commands do not.
+    from pipeline.extract.filename import rank_of  # noqa: PLC0415
     from pipeline.extract.report import Report  # noqa: PLC0415
-    from pipeline.extract.source import rank_of  # noqa: PLC0415
 
     report = Report()
     with partition_writer(folder, warehouse) as writer:

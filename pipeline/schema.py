@@ -30,6 +30,11 @@ EVENT_ARGUMENTS: dict[str, tuple[pa.DataType, tuple[str, ...]]] = {
     "input_shapes": (pa.string(), ("Input Dims",)),
     "input_types": (pa.string(), ("Input type",)),
 }
+# Ids among them. Some writers print all 64 bits as an unsigned number: from 2^63 on, the column has the negative number
+# of the same bits.
+ID_ARGUMENTS = frozenset(EVENT_ARGUMENTS) - {
+    "device", "bytes", "device_type", "total_allocated", "total_reserved", "input_shapes", "input_types"
+}  # fmt: skip
 
 RAW_TABLES: dict[str, pa.Schema] = {
     # One row per run: what is known about it as a whole.

@@ -23,6 +23,8 @@ KEYS = ["correlation", "External id", "external id", "device", "Device Id", "str
 KEYS += ["Input Dims", "Input type", "Python id", "Sequence number", "grid", "Collective name"]
 ODD_NUMBERS = [0, -1, 2**63 - 1, 2**63, 1.5, -2.5, 0.5, 1e3, 1e300, float("nan"), float("inf"), True]
 ODD_NUMBERS += ["12", "12.5", "-0.5", " 7 ", "x"]
+UNSIGNED = [2**63 + 1, 2**64 - 1, 2**64, 2**65, -(2**63), -(2**63) - 1, 1e19, 1.8e19, 2.0**64, 2.0**63]
+ODD_NUMBERS += [*UNSIGNED, "18446744073709551615", "0xffffffffffffffff", "1e19", "9223372036854775807.5"]
 number = st.one_of(
     st.integers(-(10**12), 10**17),
     st.decimals(-(10**9), 10**12, places=3).map(float),
@@ -151,3 +153,15 @@ def test_generated_traces(tmp_path, epoch):
 )
 def test_given_traces(path):
     assert_same(path)
+
+
+@pytest.mark.parametrize("lane", ["bulk", "reference"])
+def test_ids_of_64_bits_keep_all_of_them_and_sizes_are_what_they_say(tmp_path, lane):
+    """As unsigned numbers, texts and hexadecimal texts; a size that large is none."""
+    path = tmp_path / "t.json"
+    numbers = [2**64 - 1, 2**63, str(2**63 + 5), hex(2**64 - 2), 2**64, -1]
+    path.write_text(json.dumps([{"ph": "i", "args": {"Addr": number, "Bytes": number}} for number in numbers]))
+    rows, problems = read(path, lane)
+    assert [row["address"] for row in rows] == [-1, -(2**63), -(2**63) + 5, -2, None, -1]
+    assert [row["bytes"] for row in rows] == [None, None, None, None, None, -1]
+    assert problems == {}

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.extract.bytestream import ByteStream
+from pipeline.extract.filename import label_of, rank_of
 from pipeline.extract.formats import kineto
 from pipeline.extract.report import Report
-from pipeline.extract.source import label_of, rank_of
 
 
 def events(tmp_path, *items, report=None):

@@ -19,12 +19,16 @@ import pyarrow.compute as pc
 
 from pipeline.errors import OutputError, write_failure
 from pipeline.extract.eventarray import InvalidChunk
-from pipeline.schema import EVENT_ARGUMENTS, RAW_TABLES
+from pipeline.schema import EVENT_ARGUMENTS, ID_ARGUMENTS, RAW_TABLES
 
 _EVENT = RAW_TABLES["event"]
 _MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108  (private files below a folder made by tempfile)
 # Microseconds with three decimals: the unscaled integer is nanoseconds, and 21 digits hold any int64 of them.
 _TIME = "decimal(21, 3)"
+# An id of 64 bits as a signed number, also where it is written as an unsigned one; NULL for any other number.
+_SIGNED = (
+    f"try_cast(case when {{0}} between {1 << 63} and {(1 << 64) - 1} then {{0}} - {1 << 64} else {{0}} end as bigint)"
+)
 _FIELDS = {"ph": "phase", "cat": "category", "name": "name", "pid": "pid", "tid": "tid", "id": "flow_id"}
 # Keys of args by how much they are preferred, each with its column: a struct cannot have two fields that differ in the
 # case of letters alone, and those of the other spellings are looked for only in args that hold one of them.
@@ -110,10 +114,15 @@ def _found(rank: int, spellings: dict[str, str]) -> str:
 def _argument(column: str) -> str:
     """A typed column: the preferred spelling of its key, else another."""
     keys = EVENT_ARGUMENTS[column][1]
-    return f"""coalesce({", ".join(f'found_{rank}."{key}"' for rank, key in enumerate(keys))}) as {column}"""
+    values = (f'found_{rank}."{key}"' for rank, key in enumerate(keys))
+    if column in ID_ARGUMENTS:
+        values = (_SIGNED.format(value) for value in values)
+    return f"""coalesce({", ".join(values)}) as {column}"""
 
 
 def _sql_type(column: str) -> str:
+    if column in ID_ARGUMENTS:
+        return "hugeint"
     return "varchar" if EVENT_ARGUMENTS[column][0] == pa.string() else "bigint"
 
 

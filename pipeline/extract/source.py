@@ -13,23 +13,17 @@ import pyarrow as pa
 from pipeline.errors import InputError
 from pipeline.extract import FORMS
 from pipeline.extract.bytestream import ByteStream
+from pipeline.extract.filename import ARCHIVE, COMPRESSED, label_of
 from pipeline.extract.formats import ascend_database, kineto, mindinsight
 from pipeline.extract.profilefolder import OUTPUT, Folder, LeftOut, folders, select
 from pipeline.extract.recognition import Format, format_of
 from pipeline.extract.report import Report
 from pipeline.schema import RAW_TABLES
 
-# Endings of what a file may come wrapped in: compressed, or in an archive, which may be compressed itself.
-_COMPRESSED = r"\.(?:gz|xz|bz2|zst|lz4)"
-_ARCHIVE = rf"\.(?:zip|tgz|txz|tar(?:{_COMPRESSED})?)"
-_SUFFIXES = re.compile(
-    rf"(\.pt)?(\.trace)?(\.json|\.db|\.csv)?({_COMPRESSED}|{_ARCHIVE})?$|_ascend_(pt|ms)$", re.IGNORECASE
-)
-_MAY_BE_TRACE = re.compile(rf"(?:\.json(?:{_COMPRESSED})?|\.db|{_ARCHIVE})$", re.IGNORECASE)
+_MAY_BE_TRACE = re.compile(rf"(?:\.json(?:{COMPRESSED})?|\.db|{ARCHIVE})$", re.IGNORECASE)
 # Names under which traces are handed over: such a file that is not one is named, not passed over.
-_OF_ANYTHING = re.compile(rf"{_ARCHIVE}$", re.IGNORECASE)
+_OF_ANYTHING = re.compile(rf"{ARCHIVE}$", re.IGNORECASE)
 _TRACE_NAME = re.compile(r"trace|\.pt\.|(?:^|[._-])rank[._-]?\d|\.gz$", re.IGNORECASE)
-_RANK = re.compile(r"(?:^|[._-])rank[._-]?(\d+)(?=$|[._-])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -188,14 +182,3 @@ def _trace(file: Path) -> Source | LeftOut | None:
     if found is None and _TRACE_NAME.search(file.name):
         return LeftOut(file, "no trace events in it" if file.stat().st_size else "the file is empty")
     return None
-
-
-def label_of(path: Path) -> str:
-    """Label of a run that was given none: the name of its file or folder without the suffixes of a trace."""
-    return _SUFFIXES.sub("", path.name) or path.name
-
-
-def rank_of(path: Path) -> int | None:
-    """Rank that a name tells (`rank3`, `rank-34`, `rank0_ascend_pt`), None where it tells none."""
-    match = _RANK.search(_SUFFIXES.sub("", path.name))
-    return int(match[1]) if match else None

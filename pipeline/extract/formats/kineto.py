@@ -24,7 +24,7 @@ from pipeline.extract.bytestream import ByteStream
 from pipeline.extract.documents import ENVELOPE_LIMIT
 from pipeline.extract.eventarray import EventArray, InvalidChunk
 from pipeline.extract.report import Report
-from pipeline.schema import EVENT_ARGUMENTS, RAW_TABLES
+from pipeline.schema import EVENT_ARGUMENTS, ID_ARGUMENTS, RAW_TABLES
 
 NAME = "kineto"
 _EVENT = RAW_TABLES["event"]
@@ -34,6 +34,7 @@ _ARGUMENT_OF_KEY = {
 _EMPTY = re.compile(rb'"traceEvents"\s*:\s*\[\s*\]')
 _INTEGER_ARGUMENTS = frozenset(column for column, (kind, _) in EVENT_ARGUMENTS.items() if kind == pa.int64())
 _INT64 = range(-(1 << 63), 1 << 63)
+_UINT64 = range(1 << 64)
 _INT64_DIGITS = 19
 # What DuckDB's cast of a text to an integer takes.
 _DIGITS = r"[0-9]+(?:_[0-9]+)*"
@@ -136,8 +137,10 @@ def _decimal(text: str) -> Decimal | None:
     return Decimal(match["mantissa"]).scaleb(exponent) if exponent in _EXPONENTS else None
 
 
-def _whole(number: Decimal, rounding: str, scale: int = 0) -> int | None:
+def _whole(number: Decimal, rounding: str, scale: int = 0, is_id: bool = False) -> int | None:
     """The number times 10 to the power of `scale` as an integer of 64 bits; None where it is none.
+
+    An id may be an unsigned one, and is then the signed one of the same bits.
 
     The exponent is looked at first: the integer that a text like 1e999999999 stands for would fill the memory.
     """
@@ -146,6 +149,8 @@ def _whole(number: Decimal, rounding: str, scale: int = 0) -> int | None:
     if not number.is_finite() or number.adjusted() > _INT64_DIGITS:
         return None
     integer = int(number.scaleb(scale).to_integral_value(rounding))
+    if is_id and integer in _UINT64 and integer not in _INT64:
+        return integer - (1 << 64)
     return integer if integer in _INT64 else None
 
 
@@ -189,13 +194,13 @@ def _arguments(args: dict[str, Any]) -> dict[str, Any]:
         if known is None:
             continue
         column, rank = known
-        typed = _integer(value) if column in _INTEGER_ARGUMENTS else _text(value)
+        typed = _integer(value, column in ID_ARGUMENTS) if column in _INTEGER_ARGUMENTS else _text(value)
         if typed is not None and (column not in found or rank < found[column][0]):
             found[column] = (rank, typed)
     return {column: value for column, (_, value) in found.items()}
 
 
-def _integer(value: Any) -> int | None:
+def _integer(value: Any, is_id: bool = False) -> int | None:
     """A number, or a text that is one, as an integer; None for anything else.
 
     Ids and sizes are whole. Where one is not, it is rounded the way of DuckDB: a number half to even, a text half away
@@ -203,10 +208,10 @@ def _integer(value: Any) -> int | None:
     """
     if isinstance(value, str):
         number = _decimal(value)
-        return None if number is None else _whole(number, ROUND_HALF_UP)
+        return None if number is None else _whole(number, ROUND_HALF_UP, is_id=is_id)
     if isinstance(value, Decimal):  # JSON's numbers with a point or an exponent are doubles
-        return _whole(Decimal(float(value)), ROUND_HALF_EVEN)
-    return _whole(Decimal(value), ROUND_HALF_EVEN) if isinstance(value, int) else None
+        return _whole(Decimal(float(value)), ROUND_HALF_EVEN, is_id=is_id)
+    return _whole(Decimal(value), ROUND_HALF_EVEN, is_id=is_id) if isinstance(value, int) else None
 
 
 def _text(value: Any) -> str | None:
