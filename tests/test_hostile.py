@@ -317,7 +317,7 @@ def test_an_ascend_table_says_nothing_in_many_ways(tmp_path):
         "N/A,Cast_9,Cast,AI_VECTOR_CORE,1801234567890300,0.25,,N/A,N/A\n"
     )
     ingest(folder, tmp_path / "house", label="npu")
-    assert pairs(tmp_path / "house", "select kind, problem_count from raw.problem") == {"table_missing": 1}  # the trace
+    assert pairs(tmp_path / "house", "select kind, problem_count from raw.problem") == {"missing_table": 1}  # the trace
     found = rows(tmp_path / "house", "select * from raw.kernel_detail order by event_index")
     assert [row["start_ns"] for row in found] == [1801234567890123457, 1801234567890200001, 1801234567890300000]
     assert [row["duration_ns"] for row in found] == [12_500, 7_500, 250]

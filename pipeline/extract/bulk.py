@@ -87,6 +87,10 @@ def bulk_reader(threads: int) -> Iterator[BulkReader]:
             reader.close()
 
 
+# Beginnings of what C and Python write for numbers that are not finite; words have them, too, and a pattern tells.
+_NOT_FINITE = ("nan", "inf", "NaN", "Inf", "NAN", "INF")
+
+
 def _query() -> str:
     """The select over one chunk: args as JSON text, and the keys that have columns as typed values."""
     types = ", ".join(f"{field}: 'varchar'" for field in _FIELDS) + f", ts: '{_TIME}', dur: '{_TIME}', args: 'json'"
@@ -95,7 +99,8 @@ def _query() -> str:
         select row_number() over () - 1 as event_index, {", ".join(f'"{a}" as {b}' for a, b in _FIELDS.items())},
             ts as start_ns, dur as duration_ns, {", ".join(map(_argument, EVENT_ARGUMENTS))}, args,
             -- yyjson accepts these where JSON has no numbers; the reference makes them null and counts them.
-            contains(args, 'NaN') or contains(args, 'Infinity')
+            ({" or ".join(f"contains(args, '{text}')" for text in _NOT_FINITE)})
+            and regexp_matches(args, '[:,\\[]\\s*-?(nan|inf)', 'i')
             -- And it takes `null` for an event with nothing in it.
             or coalesce(ph, cat, name) is null and ts is null and args is null as is_suspect
         from (

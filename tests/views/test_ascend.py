@@ -359,6 +359,41 @@ def test_an_allocation_of_cann_belongs_to_the_operator_that_enqueued_the_work():
     assert house.rows(samples) == [("APP", 1), ("PTA", None)]
 
 
+def test_an_allocation_or_a_sample_after_the_end_of_a_step_is_of_none():
+    # steps   ├── 1 ──┤   ├── 2 ──┤
+    #         0      100 150      250
+    times = {0: 1, 99: 1, 100: None, 149: None, 150: 2, 249: 2, 250: None}
+    house = views(
+        step(1, 0, 100),
+        step(2, 150, 100),
+        [allocation("aten::mm", 8, at=at) for at in times],
+        [sample("APP", at, 64) for at in times],
+    )
+    assert house.pairs("select time_ns, step from intermediate.int_allocation") == times
+    assert house.pairs("select time_ns, step from intermediate.int_memory_sample") == times
+    assert house.rows("select distinct device from intermediate.int_memory_sample") == [(0,)]
+
+
+def test_work_dequeued_at_the_end_of_another_belongs_to_the_one_that_began():
+    # dequeued  ├─ of a ─┤├─ of b ─┤          an allocation at the end of one, at the end of both
+    house = views(
+        op("a", 0, 10),
+        event("enqueue", "Enqueue", 5, 1, args={"correlation_id": 1}),
+        op("b", 20, 10),
+        event("enqueue", "Enqueue", 25, 1, args={"correlation_id": 2}),
+        event("dequeue", "Dequeue@A", 100, 50, tid=9, args={"correlation_id": 1}),
+        event("dequeue", "Dequeue@B", 150, 50, tid=9, args={"correlation_id": 2}),
+        [allocation("cann::X", 8, at=at) for at in (100, 149, 150, 199, 200)],
+    )
+    assert house.pairs("select time_ns, operator_name from intermediate.int_allocation") == {
+        100: "a",
+        149: "a",
+        150: "b",
+        199: "b",
+        200: "cann::X",
+    }
+
+
 def gpu(duration):
     return [
         op("aten::linear", 10, 20, input_shapes="[[8, 8], [8, 8], []]"),

@@ -255,6 +255,64 @@ def test_a_comparison_with_a_run_that_has_nothing_has_no_figures_on_that_side(vi
         assert all(row[comparison] is None for _, comparison, _ in kinds(view, "diff"))
 
 
+# Marts whose columns a comparison repeats with the side before them, and what tells a row among those of a scope.
+REPEATED = {
+    "kernel_comparison": ("kernel", ("kernel_name", "input_shapes")),
+    "operator_comparison": ("operator", ("operator_name",)),
+    "communication_comparison": ("communication", ("collective_name",)),
+    "host_call_comparison": ("host_call", ("call_name", "call_kind")),
+    "memory_comparison": ("memory", ("operator_name",)),
+    "memory_peak_comparison": ("memory_peak", ("device_ordinal",)),
+    "step_comparison": ("step_average", ("metric", "device_ordinal")),
+}
+
+
+def uneven(*, by):
+    """A run in which no two figures of a row are the same, and none that of a run with another `by`."""
+    return [
+        [step(number, number * 1000, 900 + by) for number in (1, 2)],
+        [
+            launched("aten::mm", "[[8]]", at, "gemm", at + 100, by * width)
+            for at, width in ((1010, 1), (1030, 2), (1050, 5))
+        ],
+        launch("cudaLaunchKernel", 2050, 3, correlation=7),
+        collective("allreduce", 1700, 40 * by, sent=10, received=10 * by),
+        collective("allreduce", 2100, 11 * by, sent=10, received=10 * by),
+        op("aten::outer", 2200, 100 * by),
+        op("aten::inner", 2210, 10 * by),
+        memory(512 * by, at=2201, address=1, allocated=700 * by, reserved=4096 * by),
+        memory(64 * by, at=2202, address=2, allocated=600, reserved=4096),
+        memory(-64 * by, at=2240 + by, address=2, allocated=500, reserved=4096),
+    ]
+
+
+@pytest.fixture(scope="module")
+def uneven_house():
+    return views(v1=uneven(by=1), v2=uneven(by=3))
+
+
+@pytest.mark.parametrize("view", REPEATED)
+def test_each_side_has_the_figures_of_its_own_run(uneven_house, view):
+    mart, names = REPEATED[view]
+    columns = _columns(view)
+    scope = WHOLE if "base_step" in columns else "base_run_id = 'v1' and comparison_run_id = 'v2'"
+    scope += " and depth = 0" if "depth" in columns else ""
+    found = dicts(uneven_house, f"select * from marts.{view} where {scope}")
+    whole = " and step is null" if "step" in _columns(mart) else ""
+    checked = 0
+    for side, run_id in (("base", "v1"), ("comparison", "v2")):
+        rows = dicts(uneven_house, f"select * from marts.{mart} where run_id = '{run_id}'{whole}")
+        by_key = {tuple(row[name] for name in names): row for row in rows}
+        assert len(by_key) == len(rows), "one row a key, so that nothing is summed"
+        for row in found:
+            own = by_key[tuple(row[name] for name in names)]
+            for name in own:
+                if f"{side}_{name}" in columns and name not in ("run_id", "step"):
+                    assert row[f"{side}_{name}"] == own[name], (side, name)
+                    checked += 1
+    assert checked >= 4 * len(found)
+
+
 # -- steps -----------------------------------------------------------------------------------------------------
 
 

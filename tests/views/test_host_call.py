@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.rows import annotation, launch, op, step, views
+from tests.rows import annotation, device_flow, event, launch, op, step, views
 
 COLUMNS = "call_count, total_duration_ns, self_duration_ns, average_duration_ns, max_duration_ns, min_duration_ns"
 
@@ -29,6 +29,18 @@ def test_calls_are_counted_by_name_and_kind_for_the_run_and_for_each_step():
         (None, "aten::mm", "operator", 3, 27, 22, 9, 15, 2),
         (None, "cudaLaunchKernel", "runtime", 1, 5, 5, 5, 5, 5),
     ]
+
+
+def test_what_only_finds_its_place_in_the_tree_is_no_call():
+    house = views(
+        op("aten::mm", 0, 50),
+        event("enqueue", "Enqueue", 20, 5, args={"correlation_id": 3}),
+        device_flow(7, 10, 100),
+    )
+    kinds = "select call_kind, count(*) from intermediate.int_host_call group by 1"
+    assert house.pairs(kinds) == {"operator": 1, "enqueue": 1, "launch": 1}
+    assert house.rows("select call_name, call_kind from marts.host_call") == [("aten::mm", "operator")]
+    assert house.one("select host_call_count from intermediate.int_run_size") == (1,)
 
 
 def test_one_name_of_two_kinds_has_two_rows():

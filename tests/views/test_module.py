@@ -102,6 +102,23 @@ def test_a_module_that_runs_again_in_the_backward_pass_is_a_module_there():
     }
 
 
+def test_a_call_after_the_end_of_a_step_is_of_none():
+    # steps   ├── 1 ──┤   ├── 2 ──┤
+    #         0      100 150      250
+    starts = {0: 1, 99: 1, 100: None, 149: None, 150: 2, 249: 2, 250: None}
+    house = views(
+        step(1, 0, 100),
+        step(2, 150, 100),
+        [python("nn.Module: Linear_0", at, 1, place + 1) for place, at in enumerate(starts)],
+    )
+    assert house.pairs("select start_ns, step from intermediate.int_module_call") == starts
+    assert house.pairs("select step, call_count from marts.module where module_name = '/Linear_0'") == {
+        None: 7,
+        1: 2,
+        2: 2,
+    }
+
+
 def test_the_outermost_call_of_the_optimizer_is_a_module_and_the_calls_of_a_module_are_counted_by_step():
     house = views(
         step(1, 0, 1_000),

@@ -72,6 +72,18 @@ def test_a_launch_whose_activity_has_no_usable_time_is_not_a_launch_without_acti
     assert house.one(STEP.format("launch_count, launch_without_activity_count")) == (1, 2, 0)
 
 
+def test_an_activity_without_a_usable_time_counts_in_no_step():
+    house = views(
+        worked(1, 1),
+        launch("cudaLaunchKernel", 1_050, 1, correlation=5),
+        kernel("broken", 1_060, -7, correlation=5),
+        launch("cudaLaunchKernel", 1_052, 1, correlation=6),
+        kernel("endless", 1_070, None, correlation=6),
+    )
+    columns = "device_activity_count, device_duration_ns, duration_with_tail_ns"
+    assert house.pairs(STEP.format(columns)) == {1: (1, 10, 100)}
+
+
 def test_the_tail_ends_with_the_last_activity_where_that_is_later_than_the_marker():
     #               0                100        150
     # step 1        ├────────────────┤
