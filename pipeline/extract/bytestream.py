@@ -17,6 +17,8 @@ from pipeline.extract.containers import BLOCK_BYTES, HEAD_BYTES, Damaged, unwrap
 GZIP_MAGIC = b"\x1f\x8b"
 BLOCKS_AHEAD = 8
 _GZIP_WINDOW = 16 + isal_zlib.MAX_WBITS
+# What a call has decompressed before it meets damage is lost: little is given at once.
+_GZIP_PIECE_BYTES = 8 << 10
 # Containers in one another: `trace.json.gz` in `trace.tar.xz` is three.
 _LAYERS = 4
 # What a shell of Windows writes. Without a mark, the first two characters of JSON tell.
@@ -31,7 +33,8 @@ _ENCODINGS = {
 class ByteStream:
     """A file as blocks of text in UTF-8, with what was wrong with what it came in.
 
-    `fault` is None, or says why the compressed data ends early; the bytes before the fault are all delivered.
+    `fault` is None, or says why the compressed data ends early; what comes before is delivered, but for the last
+    kilobytes of gzip before damage.
     `trailing_bytes` counts bytes behind the last gzip member that belong to no member. `containers` names what the
     text was in, from the outside in. `content_hash` identifies the file's bytes once `blocks` is exhausted.
     `progress` is called with the number of bytes read from disk.
@@ -112,7 +115,7 @@ class ByteStream:
     def _gunzip(self, raw: Iterator[bytes]) -> Iterator[bytes]:
         """Members follow one another without a gap (RFC 1952, 2.2); zero padding behind them is allowed."""
         member = isal_zlib.decompressobj(_GZIP_WINDOW)
-        for block in raw:
+        for block in _pieces(raw, _GZIP_PIECE_BYTES):
             while block:
                 if member.eof:
                     if self.trailing_bytes or not GZIP_MAGIC.startswith(block[: len(GZIP_MAGIC)]):
@@ -138,6 +141,12 @@ def _head(blocks: Iterator[bytes]) -> bytes:
     while len(head) < HEAD_BYTES and (block := next(blocks, b"")):
         head += block
     return head
+
+
+def _pieces(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
+    for block in blocks:
+        for start in range(0, len(block), size):
+            yield block[start : start + size]
 
 
 def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:

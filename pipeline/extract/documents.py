@@ -103,6 +103,8 @@ class Documents:
         return None
 
     def _without_events(self) -> str:
+        if self._stream.fault:
+            return f"no event before the damage: {self._stream.fault}; fetch the file again"
         if self._is_first and self._object is None:
             return "the file is empty; record the profile again or name another file"
         return 'JSON without "traceEvents": not a profiler trace'
