@@ -24,9 +24,3 @@ def test_119_file_and_folder_with_large_metadata_are_read_alike(tmp_path, name):
     (run,) = pipeline.ingest(CASES / "119-large-metadata" / name, warehouse=tmp_path)
     assert rows(tmp_path, "select rank, world_size from marts.run") == [{"rank": 3, "world_size": 24_000}]
     assert overall(tmp_path, run.run_id)["Computing Time"] == 40_000
-
-
-def test_134_an_empty_event_is_no_damage(tmp_path):
-    (run,) = pipeline.ingest(CASES / "134-roctracer-json" / "a.json", warehouse=tmp_path)
-    assert not any("dropped" in problem or "damaged" in problem for problem in run.problems)
-    assert rows(tmp_path, "select event_count from marts.run") == [{"event_count": 4}]
