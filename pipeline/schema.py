@@ -197,7 +197,7 @@ PROBLEM_KINDS: dict[str, str] = {
     "text_repaired": "events had invalid text (bytes, escapes or control characters) repaired",
     "empty_file": "files of the profile are empty",
     "empty_table": "tables of the profile have a header and no rows",
-    "missing_table": "tables that such a profile has are missing",
+    "missing_table": "files that such a profile has are missing",
     "row_dropped": "rows of a table have another number of columns than its header and were dropped",
     "non_finite": "NaN or infinite values were stored as NULL",
     "trailing_bytes": "bytes after the end of the compressed data were ignored",
@@ -210,5 +210,5 @@ PROBLEM_KINDS: dict[str, str] = {
     "collective_size": "sizes of a collective's input and output contradict each other, or the number of ranks",
     "overlap": "activities run past a later start on their own stream (suspect, unchanged)",
 }
-# Kinds of which each detail is a thing of its own, and is told on a line of its own.
-TOLD_APART = frozenset({"unpaired", "not_understood"})
+# Kinds whose detail says all, not the first of several; where there are several, each is told on a line of its own.
+TOLD_APART = frozenset({"empty_file", "missing_table", "not_understood", "unpaired"})
