@@ -31,6 +31,7 @@ COMMUNICATION = [
     ("void two_shot_all_reduce_kernel<float, 16, 4>(…)", "allreduce"),
     ("multimem_all_gather_kernel(…)", "allgather"),
     ("void c10d::intra_node_comm::oneShotAllReduceKernel<8u, true>(…)", "allreduce"),
+    ("std::enable_if<(8 > 4) && !std::is_same<float, int>::value, void>::type ringAllReduceKernel<8>(…)", "allreduce"),
     # vLLM, SGLang
     ("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*)", "allreduce"),
     ("void sglang::cross_device_reduce_2stage<__half, 4>(sglang::RankData*)", "allreduce"),
@@ -38,6 +39,7 @@ COMMUNICATION = [
         "void quickreduce::allreduce_prototype_twoshot<AllReduceTwoshot<__half, CodecQ4<__half, 4>>, __half>",
         "allreduce",
     ),
+    ("void quickreduce::quickreduce_prototype<AllReduceTwoshot<CodecFP>>(…)", "allreduce"),
     # flashinfer and TensorRT-LLM
     (
         "void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<"
@@ -51,6 +53,7 @@ COMMUNICATION = [
     ("void tensorrt_llm::kernels::twoShotAllReduceKernel<__half, 8>(AllReduceParams)", "allreduce"),
     ("void tensorrt_llm::kernels::lowPrecisionTwoShotAllReduceKernel<__nv_bfloat16, 8>(…)", "allreduce"),
     ("void tensorrt_llm::ar_fusion::moe::moereduce_allreduce_fusion_kernel_oneshot_lamport<…>(…)", "allreduce"),
+    ("void tensorrt_llm::kernels::minimax_reduce_rms_kernel_lamport<__nv_bfloat16, 8>(…)", "allreduce"),
     ("void tensorrt_llm::kernels::moe_comm::moeA2ADispatchKernel<8, true>(int const*, …)", "dispatch"),
     ("void tensorrt_llm::kernels::moe_comm::moeA2ACombineKernel<__nv_bfloat16, 8>(…)", "combine"),
     ("void tensorrt_llm::kernels::moeAllToAllKernel<false>(…)", "alltoall"),
@@ -76,6 +79,9 @@ COMMUNICATION = [
     ("void deep_ep::internode_ll::dispatch<true, false, 7168>(…)", "dispatch"),
     ("void deep_ep::internode_ll::combine<false, 7168, 9>(…)", "combine"),
     ("void deep_ep::internode_ll::clean_low_latency_buffer<256>(…)", "barrier"),
+    ("void uccl::internode_ll::dispatch<true, 7168>(…)", "dispatch"),
+    ("void uccl::intranode::cached_notify_combine<8>(…)", "notify"),
+    ("EpCombineIntraNodeKernel_bf16_nop2p", "combine"),
     ("void dpsk::ep::internode::dispatch_ll<3, 10, 7168>(void*)", "dispatch"),
     ("void dpsk::ep::internode::combine_ll<3, 10, 7168, 9>(void*)", "combine"),
     ("void hybrid_ep::dispatch_kernel<unsigned char, 4>(hybrid_ep::dispatch_kernel_param_t<…>)", "dispatch"),
@@ -85,6 +91,7 @@ COMMUNICATION = [
     # oneCCL, UCC, UCX, Gloo
     ("oneccl_reduce_base<float, 2, 16, 1, 1, 2>", "reduce"),
     ("oneccl_allgather_small_kernel<float>", "allgather"),
+    ("sycl::_V1::detail::RoundedRangeKernel<sycl::_V1::item<1, true>, 1, oneccl_allreduce_small<float>>", "unknown"),
     ("ucc_ec_cuda_executor_kernel(…)", "unknown"),
     ("void ucp_device_put_kernel<2>(…)", "unknown"),
     ("void gloo::cuda_broadcast_kernel<float>(…)", "broadcast"),
@@ -133,8 +140,14 @@ COMPUTE = [
     ("triton_per_fused_native_layer_norm_reduce_scatter_tensor_1", "Vector"),
     ("triton_tem_fused_all_gather_mm_0", "Matmul"),
     ("triton_poi_fused_permute_reduce_scatter_tensor_2", "Vector"),
+    ("triton_for_fused__foreach_all_gather_wait_tensor_0", "Vector"),
+    ("triton_mix_fused_all_reduce_mean_2", "Vector"),
+    ("triton_spl_fused_all_to_all_cumsum_1", "Vector"),
     ("block_all_reduce_sum_f32x4_f32_kernel<64>(float*, float*, int)", "Vector"),
     ("void WarpAllReduceSoftmax<float, 32>(…)", "Vector"),
+    ("void small_reduce_kernel<float>(float*)", "Vector"),
+    ("void smallGatherKernel<long>(long*)", "Vector"),
+    ("void moe::prepDispatchKernel(int*)", "Other"),
     ("input_reduce_scatter_fusion_3", "Vector"),
     ("loop_all_reduce_add_fusion", "Vector"),
     ("void deep_ep::layout::get_dispatch_layout<256, 4, 8>(long const*)", "Vector"),
