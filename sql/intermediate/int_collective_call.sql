@@ -26,27 +26,54 @@ launch as (
     where call.call_kind <> 'launch' and (call.run_id, call.pid, call.tid) in (select (run_id, pid, tid) from collective)
 ),
 
--- Apart, since the annotation may have ended before the launch that its record_param_comms is still around.
+-- Annotations apart, since one may have ended before the launch that its record_param_comms is still around.
+point as (
+    select
+        collective.*,
+        collective.annotated_name is not null as is_annotation,
+        case when bound.change > 0 then collective.start_ns else collective.end_ns end as from_ns,
+        bound.change
+    from collective
+    cross join (values (1), (-1)) as bound (change)
+    where collective.end_ns > collective.start_ns
+),
+
+counted as (
+    select *, sum(change) over so_far as open_count
+    from point
+    window so_far as (
+        partition by run_id, pid, tid, is_annotation order by from_ns, change, end_ns desc, event_index
+        rows between unbounded preceding and current row
+    )
+),
+
+-- The innermost call from some time on: where one inside it has ended, the one around it again.
+innermost as (
+    select run_id, pid, tid, is_annotation, from_ns, max_by(call, [call.start_ns, -call.end_ns, call.event_index]) as call
+    from (
+        select
+            *,
+            last_value(case when change > 0 then counted end ignore nulls) over (
+                partition by run_id, pid, tid, is_annotation, open_count order by from_ns, change, end_ns desc, event_index
+            ) as call
+        from counted
+        where open_count > 0
+    )
+    where call.end_ns > from_ns
+    group by run_id, pid, tid, is_annotation, from_ns
+),
+
 around as (
-    select launch.event_index as activity_index, launch.operator_index, call.*
-    from launch
-    asof inner join (select * from collective where annotated_name is null) as call
+    select launch.event_index as activity_index, launch.operator_index, unnest(innermost.call)
+    from (select * from launch cross join (values (false), (true)) as kind (is_annotation)) as launch
+    asof inner join innermost
         on
-            launch.run_id = call.run_id
-            and launch.pid = call.pid
-            and launch.tid = call.tid
-            and launch.start_ns >= call.start_ns
-    where launch.start_ns < call.end_ns
-    union all
-    select launch.event_index as activity_index, launch.operator_index, call.*
-    from launch
-    asof inner join (select * from collective where annotated_name is not null) as call
-        on
-            launch.run_id = call.run_id
-            and launch.pid = call.pid
-            and launch.tid = call.tid
-            and launch.start_ns >= call.start_ns
-    where launch.start_ns < call.end_ns
+            launch.run_id = innermost.run_id
+            and launch.pid = innermost.pid
+            and launch.tid = innermost.tid
+            and launch.is_annotation = innermost.is_annotation
+            and launch.start_ns >= innermost.from_ns
+    where launch.start_ns < innermost.call.end_ns
 )
 
 select

@@ -1,14 +1,15 @@
--- What the device did for a collective, with what describes it: one row per kernel, and one for the copies of one collective together.
+-- What the device did for a collective, with what describes it: one row per kernel, and one for all parts of a collective that has several.
 --
--- Copies belong together that were launched below one record_param_comms, else that share a sequence number. The description is the
--- arguments of the kernel or copy, else those of the record_param_comms around its launch. On an Ascend device kernels of the AI CPU
+-- The description is the arguments of the kernel or copy, else those of the record_param_comms around its launch. Parts of one collective
+-- are what was launched below one record_param_comms: its copies, and kernels that it alone describes. Other copies belong together that
+-- share a sequence number. On an Ascend device kernels of the AI CPU
 -- that only start collectives are none beside the collectives themselves.
 --
 -- @title Parts of collectives
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run
--- @column event_index id Place of the event in the file; of several copies, the first
+-- @column event_index id Place of the event in the file; of several parts, the first
 -- @column step id Step
 -- @column device id Device
 -- @column is_npu flag Did an Ascend device run it?
@@ -20,7 +21,7 @@
 -- @column input_elements count Elements of the message, likewise
 -- @column args text Description, JSON
 -- @column start_ns timestamp_ns Start
--- @column duration_ns duration_ns Duration; of several copies, the time in which any of them ran
+-- @column duration_ns duration_ns Duration; of several parts, the time in which any of them ran
 -- @column end_ns timestamp_ns End
 with
 described as (
@@ -31,7 +32,9 @@ described as (
         call.annotated_name,
         call.input_type,
         call.input_elements,
-        case when activity.args ->> '$."Collective name"' <> '' then activity.args else coalesce(call.args, activity.args) end as args
+        coalesce(activity.args ->> '$."Collective name"', '') <> '' as describes_itself,
+        coalesce(call.args ->> '$."Collective name"', '') <> '' as is_described,
+        case when describes_itself then activity.args else coalesce(call.args, activity.args) end as args
     from intermediate.int_device_activity as activity
     left join intermediate.int_collective_call as call
         on activity.run_id = call.run_id and activity.event_index = call.event_index
@@ -49,7 +52,7 @@ grouped as (
     select
         *,
         case
-            when activity_kind = 'memcpy' and call_index is not null then 'call ' || call_index
+            when call_index is not null and (activity_kind = 'memcpy' or is_described and not describes_itself) then 'call ' || call_index
             when activity_kind = 'memcpy' and args ->> '$.Seq' is not null
                 then concat_ws(' ', 'sequence', args ->> '$."Process Group Name"', args ->> '$.Seq', args ->> '$."Collective name"')
             else 'event ' || event_index

@@ -110,6 +110,42 @@ def test_an_annotation_that_has_ended_still_leaves_the_call_around_it():
     ]
 
 
+def test_a_call_inside_another_that_has_ended_leaves_the_one_around_it():
+    # allreduce   ├──────────────────────────────────┤
+    # broadcast       ├────┤    ├────┤
+    # gather                    ├─┤                     starts with the second broadcast
+    # launches           1   2   3   4     5      6    7
+    house = views(
+        comms(0, 100, meta=described("allreduce")),
+        comms(10, 20, meta=described("broadcast")),
+        comms(40, 20, meta=described("broadcast")),
+        comms(40, 10, meta=described("gather")),
+        [launch("x", at, 1, correlation=n) for n, at in enumerate((20, 30, 45, 50, 60, 99, 100), start=1)],
+        [kernel("ring_step", 200 + 10 * n, 5, correlation=n) for n in range(1, 8)],
+    )
+    around = (
+        "select event_index - 11, args ->> '$.\"Collective name\"' from intermediate.int_collective_call order by 1"
+    )
+    assert house.rows(around) == [
+        (0, "broadcast"),
+        (1, "allreduce"),
+        (2, "gather"),
+        (3, "broadcast"),
+        (4, "allreduce"),
+        (5, "allreduce"),
+    ]
+
+
+def test_a_call_that_outlives_the_one_around_it_stays_around():
+    house = views(
+        comms(0, 50, meta=described("allreduce")),
+        comms(30, 50, meta=described("broadcast")),
+        launch("x", 60, 1, correlation=1),
+        kernel("ring_step", 200, 5, correlation=1),
+    )
+    assert house.rows("select collective_name from intermediate.int_collective") == [("broadcast",)]
+
+
 def test_a_call_on_another_thread_or_of_another_process_is_not_around():
     house = views(
         comms(0, 60, meta=described("allreduce"), tid=2),
@@ -264,6 +300,26 @@ def test_copies_below_one_call_are_one_collective_and_its_time_is_that_in_which_
     assert house.one("select event_index, start_ns, end_ns from intermediate.int_collective_part") == (4, 200, 245)
     figures = house.pairs("select metric, duration_ns from marts.overall where step is null")
     assert (figures["Communication Time"], figures["SDMA"]) == (35, 0)
+
+
+def test_kernels_that_only_the_call_describes_are_one_collective_and_its_size_counts_once():
+    steps = [launch("x", 10 * n, 2, correlation=n) for n in (1, 2)]
+    kernels = ["oneccl_reduce_scatter_small<float>", "oneccl_allgather_small<float>"]
+    kernels = [kernel(name, 200 + 10 * n, 10 + 10 * n, correlation=n + 1) for n, name in enumerate(kernels)]
+    figures = "select collective_name, call_count, total_duration_ns, input_bytes from marts.communication order by 1"
+    assert views(comms(0, 100, meta=described("allreduce")), steps, kernels).rows(figures) == [("allreduce", 1, 30, 40)]
+    # Nothing says that they are one.
+    assert views(comms(0, 100), steps, kernels).rows(figures) == [
+        ("allgather", 1, 20, None),
+        ("reducescatter", 1, 10, None),
+    ]
+    # Kernels that describe themselves are as many, as those of a coalesced group.
+    each = [
+        kernel("ncclDevKernel", 200 + 30 * n, 10, correlation=n, args=described("allgather", Seq=7)) for n in (1, 2)
+    ]
+    assert views(comms(0, 100, meta=described("allgather", Seq=7)), steps, each).rows(figures) == [
+        ("allgather", 2, 20, 80)
+    ]
 
 
 def test_copies_without_a_launch_belong_together_by_their_sequence_number():
