@@ -1,4 +1,4 @@
--- Collectives: one row per kernel of a collective with a usable time; the copies that carry one out together are one row.
+-- Collectives: one row per kernel of a collective with a usable time; kernels and copies that carry one out together are one row.
 --
 -- The name is the one in its description, else the one of the annotation around the launch, else the kernel's, written the way of
 -- `seeds.collective`; `unknown` where none tells (old versions of NCCL call the kernels of all collectives after one). Sizes are
@@ -9,14 +9,14 @@
 -- (n−1)/n for allgather, reducescatter, alltoall, gather and scatter, else 1; NULL where nothing leaves the rank. On an Ascend device the message
 -- has `count` elements, which go in and, where all ranks get what one has, also come out; the group is the one of the track, of the
 -- analysis of communication or, by its name in the job, of the metadata. The sequence is `Seq`, which a coalesced group shares, else the place
--- among the run's collectives of the same process group.
+-- among the run's collectives of the same process group. What goes from one rank to another (`is_point_to_point`) is counted apart, as PyTorch does.
 --
 -- @title Collectives
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @materialized
 -- @column run_id id Run
--- @column event_index id Place of the event in the file; of several copies, the first
+-- @column event_index id Place of the event in the file; of several parts, the first
 -- @column step id Step that it belongs to
 -- @column device id Device
 -- @column collective_name name Name of the collective
@@ -25,6 +25,7 @@
 -- @column group_ranks text Ranks of the group, JSON
 -- @column group_size count Ranks in the group
 -- @column data_type category Type of an element
+-- @column is_point_to_point flag Does it go from one rank to another, and not among all of the group?
 -- @column sequence id Number within the process group
 -- @column has_sequence flag Is the number recorded? Else it is the place
 -- @column place id Place among those of the same name and number, from 0
@@ -35,7 +36,7 @@
 -- @column bus_factor ratio Bus bandwidth / algorithm bandwidth
 -- @column is_misfit flag Do sizes, kind and group contradict each other? NULL where one of them is not known
 -- @column start_ns timestamp_ns Start
--- @column duration_ns duration_ns Duration; of several copies, the time in which any of them ran
+-- @column duration_ns duration_ns Duration; of several parts, the time in which any of them ran
 -- @column end_ns timestamp_ns End
 with
 collective as (
@@ -108,6 +109,7 @@ sized as (
 moved as (
     select
         *,
+        collective_name in ('send', 'recv', 'signal') as is_point_to_point,
         case
             when collective_name <> 'alltoall' or input_split is null then null
             when split_sum = 0 then 0
@@ -128,9 +130,12 @@ select
     group_ranks,
     group_size,
     data_type,
+    is_point_to_point,
     coalesce(
         recorded_sequence,
-        row_number() over (partition by run_id, process_group, recorded_sequence is null order by start_ns, event_index) - 1
+        row_number() over (
+            partition by run_id, process_group, recorded_sequence is null, is_point_to_point order by start_ns, event_index
+        ) - 1
     ) as sequence,
     recorded_sequence is not null as has_sequence,
     case

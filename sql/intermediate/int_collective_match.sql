@@ -2,7 +2,8 @@
 --
 -- Matched are those of one process group, first by the recorded sequence number, those that share one in their order; where none is
 -- recorded by their place in the group, if all of its ranks have the same sequence of kinds and sizes; else those of one kind that
--- overlap on one clock, at most one a rank and all at some moment; the rest is not matched (matched_by is NULL).
+-- overlap on one clock, at most one a rank and all at some moment; the rest is not matched (matched_by is NULL). Two recordings of one
+-- rank are never two ranks: of numbers that a rank has in both, only what overlaps is the same. Nor is a send of one rank ever that of another.
 --
 -- @title Matching of collectives
 -- @grain run_id, event_index
@@ -27,11 +28,13 @@ collective as (
     select
         run.label,
         run.rank,
+        coalesce(run.rank::varchar, run.run_id) as member,
         collective.run_id,
         collective.event_index,
         collective.process_group,
         collective.group_ranks,
         collective.collective_name,
+        collective.is_point_to_point,
         collective.sequence,
         collective.has_sequence,
         collective.place,
@@ -56,18 +59,25 @@ agreed as (
             label,
             process_group,
             group_ranks,
-            run_id,
+            member,
             list({'kind': collective_name, 'bytes': common_bytes} order by sequence) as kinds
         from collective
-        where not has_sequence
-        group by label, process_group, group_ranks, run_id
+        where not has_sequence and not is_point_to_point
+        group by label, process_group, group_ranks, run_id, member
     )
     group by label, process_group, group_ranks
-    having count(*) > 1 and count(distinct kinds) = 1
+    having count(*) > 1 and count(distinct kinds) = 1 and count(distinct member) = count(*)
 ),
 
 placed as (
-    select collective.*, agreed.label is not null as by_place
+    select
+        collective.*,
+        case when collective.has_sequence then collective.sequence end as number,
+        case
+            when collective.is_point_to_point then null
+            when agreed.label is not null then 'place'
+            when collective.has_sequence and count(*) over same = count(distinct collective.member) over same then 'sequence'
+        end as matched_by
     from collective
     left join agreed
         on
@@ -75,20 +85,25 @@ placed as (
             and collective.label = agreed.label
             and collective.process_group is not distinct from agreed.process_group
             and collective.group_ranks is not distinct from agreed.group_ranks
+    window same as (
+        partition by
+            collective.label, collective.process_group, collective.group_ranks, collective.collective_name, collective.has_sequence,
+            collective.sequence, collective.place
+    )
 ),
 
 -- Back to back is not overlapping: times may be rounded.
 island as (
     select *, count(*) filter (where coalesce(start_ns >= until_ns, true)) over (
-        partition by label, process_group, group_ranks, collective_name order by start_ns, end_ns, run_id, event_index
+        partition by label, process_group, group_ranks, collective_name, number, place order by start_ns, end_ns, run_id, event_index
     ) as island
     from (
         select *, max(end_ns) over (
-            partition by label, process_group, group_ranks, collective_name order by start_ns, end_ns, run_id, event_index
+            partition by label, process_group, group_ranks, collective_name, number, place order by start_ns, end_ns, run_id, event_index
             rows between unbounded preceding and 1 preceding
         ) as until_ns
         from placed
-        where not has_sequence and not by_place
+        where matched_by is null and not is_point_to_point
     )
 ),
 
@@ -96,10 +111,10 @@ together as (
     select
         *,
         count(*) over one > 1
-        and count(*) over one = count(distinct run_id) over one
+        and count(*) over one = count(distinct member) over one
         and max(start_ns) over one < min(end_ns) over one as is_match
     from island
-    window one as (partition by label, process_group, group_ranks, collective_name, island)
+    window one as (partition by label, process_group, group_ranks, collective_name, number, place, island)
 )
 
 select
@@ -110,7 +125,7 @@ select
     process_group,
     group_ranks,
     collective_name,
-    case when has_sequence then 'sequence' else 'place' end as matched_by,
+    matched_by,
     sequence as match_number,
     place,
     duration_ns,
@@ -119,7 +134,7 @@ select
     input_bytes,
     algorithm_bytes
 from placed
-where has_sequence or by_place
+where matched_by is not null or is_point_to_point
 union all
 select
     run_id,
@@ -133,7 +148,7 @@ select
     case
         when is_match
             then dense_rank() over (
-                partition by label, process_group, group_ranks, collective_name, is_match order by island
+                partition by label, process_group, group_ranks, collective_name, place, is_match order by number, island
             ) - 1
     end as match_number,
     place,

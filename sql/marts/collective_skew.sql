@@ -4,10 +4,11 @@
 -- its place in the group, if all ranks have the same sequence of kinds; else by overlapping with one of the same kind on every rank. Times
 -- are put on one clock with the base time of each trace. A match is consistent if no rank ended before the last one started: until then, none
 -- can leave. Only then are there times: waiting is from a rank's start to the last rank's start, and the
--- transfer is from there to the rank's own end. Only collectives that at least two ranks recorded have rows; `marts.rank_clock` counts the others.
+-- transfer is from there to the rank's own end. Only collectives that at least two ranks recorded have rows; `marts.rank_clock` counts the
+-- others, and what goes from one rank to another (send, recv), which is matched with none.
 --
 -- @title Collectives across ranks
--- @grain label, process_group, group_ranks, sequence, place, collective_name, run_id
+-- @grain label, process_group, group_ranks, matched_by, sequence, place, collective_name, run_id
 -- @order label, process_group, sequence, place, collective_name, rank
 -- @column run_id id Run
 -- @column label name Label of the execution

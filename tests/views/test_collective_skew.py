@@ -100,6 +100,62 @@ def test_a_point_to_point_call_and_a_collective_may_share_a_sequence_number():
     assert house.rows(f"select {columns} from marts.collective_skew group by all having count(*) > 1") == []
 
 
+def test_a_send_is_never_that_of_another_rank_and_does_not_count_among_the_collectives():
+    # A pipeline: rank 0 sends to 1 while 1 sends to 2. Each rank counts on its own, so that numbers and times coincide.
+    def stage(shift, *transfers, numbers=True):
+        return [
+            collective("allreduce", 100 + shift, 50, group="pp", seq=1 if numbers else None),
+            [
+                collective(kind, at, 20, group="pp", seq=n if numbers else None)
+                for n, (kind, at) in enumerate(transfers)
+            ],
+            collective("allreduce", 300 + shift, 50, group="pp", seq=2 if numbers else None),
+        ]
+
+    for numbers in (True, False):
+        house = views(
+            r0=rank(0, stage(0, ("send", 200), numbers=numbers)),
+            r1=rank(1, stage(5, ("recv", 200), ("send", 205), numbers=numbers)),
+            r2=rank(2, stage(3, ("recv", 205), numbers=numbers)),
+        )
+        assert house.rows(
+            "select collective_name, sequence, matched_by, count(*), max(wait_ns) from marts.collective_skew"
+            " group by all order by all"
+        ) == [("allreduce", n + numbers, "sequence" if numbers else "place", 3, 5) for n in (0, 1)]
+        counts = "select run_id, collective_count, matched_count from marts.rank_clock order by 1"
+        assert house.rows(counts) == [("r0", 3, 2), ("r1", 4, 2), ("r2", 3, 2)]
+
+
+def test_two_recordings_of_one_rank_are_not_two_ranks():
+    def twice(start, **known):
+        return [collective("allreduce", start, 50, **known), collective("allreduce", start + 100, 50, **known)]
+
+    for known in ({}, {"seq": 7}):
+        house = views(first=rank(0, twice(100, **known)), second=rank(0, twice(105, **known)))
+        assert house.rows(SKEW) == []
+
+
+def test_of_two_executions_under_one_label_what_overlaps_is_the_same():
+    def execution(start):
+        return [collective("allreduce", start, 50, seq=7), collective("allreduce", start + 100, 50, seq=8)]
+
+    house = views(
+        monday0=rank(0, execution(100)),
+        monday1=rank(1, execution(110)),
+        tuesday0=rank(0, execution(9000)),
+        tuesday1=rank(1, execution(9003)),
+    )
+    assert house.rows(
+        "select run_id, matched_by, rank_count, start_skew_ns, count(*) from marts.collective_skew"
+        " group by all order by 1"
+    ) == [
+        ("monday0", "overlap", 2, 10, 2),
+        ("monday1", "overlap", 2, 10, 2),
+        ("tuesday0", "overlap", 2, 3, 2),
+        ("tuesday1", "overlap", 2, 3, 2),
+    ]
+
+
 def test_the_bandwidth_is_over_the_transfer_alone():
     house = views(
         r0=rank(0, collective("allreduce", 100, 3000, sent=1000)),
