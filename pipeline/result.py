@@ -53,6 +53,10 @@ class ResultTable:
         ranks = [column for name in self.view.rank for column in self.columns if column.name == name]
         return next((column for column in ranks if self.compares(column)), ranks[0] if ranks else None)
 
+    def varies(self, column: Column) -> bool:
+        """Has a column more than one value?"""
+        return len(self.rows[column.name].drop_null().unique()) > 1
+
     def compares(self, diff: Column) -> bool:
         """Do both sides have figures for a difference?"""
         stem = diff.name.removeprefix("diff_")

@@ -26,6 +26,36 @@ def test_a_table_with_a_row_per_call_shows_its_first_rows(tmp_path):
     assert "first 7 of 30 rows" in screens[True]
 
 
+def on_two_devices(factor):
+    """Memory and a kernel on each of two devices."""
+    events = []
+    for device in (0, 1):
+        event = traces.allocation(10 + device, 1024, address=device + 1)
+        event["args"] |= {"Device Id": device, "Total Reserved": 4096 * (device + 1) * factor}
+        kernel = traces.kernel("gemm", 100, 10 * (device + 1) * factor)
+        events += [event, kernel | {"pid": device, "args": {"device": device, "stream": 7}}]
+    return events
+
+
+def test_rows_of_one_name_are_told_apart_by_their_device(tmp_path):
+    base, new = (traces.write(tmp_path / f"{n}.json", on_two_devices(n)) for n in (1, 2))
+    out = io.StringIO()
+    print_comparison(pipeline.compare(base, new, warehouse=tmp_path / "house"), out)
+    lines = [line.split() for line in out.getvalue().splitlines()]
+    assert [line[:4] for line in lines if "Computing" in line] == [
+        [device, "Computing", "Time", figure]
+        for device, figure in [("0", "10.000"), ("1", "20.000")] * 2  # of the headline and of the metrics
+    ]
+    assert [line[:3] for line in lines if line[2:3] == ["KiB"]] == [["0", "4.000", "KiB"], ["1", "8.000", "KiB"]]
+
+
+def test_rows_that_their_names_tell_apart_have_no_device(tmp_path):
+    events = traces.write(tmp_path / "t.json")
+    out = io.StringIO()
+    print_comparison(pipeline.compare(events, events, warehouse=tmp_path / "house"), out)
+    assert "Device ordinal" not in out.getvalue()
+
+
 def test_of_a_long_path_the_end_is_shown(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     events = [traces.kernel("k", 10, 5)]

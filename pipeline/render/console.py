@@ -159,8 +159,7 @@ def _chosen(table: ResultTable, top: int) -> tuple[list[dict[str, Any]], str | N
 
 def _shown(table: ResultTable) -> list[_Field]:
     """Keys, the first quantity that both sides have, and how often it was counted."""
-    keys = [c for c in table.columns if c.type in _KEY_TYPES and c.type != "category" and not _places(table, c)]
-    own = [column for column in keys if not units.prefix(column)]
+    own = _keys(table)
     tree = indented(table.view)
     shown = [_Field((column,), tree[0] if tree and column is tree[1] else None) for column in own]
     named = {column.name for column in own}
@@ -173,6 +172,20 @@ def _shown(table: ResultTable) -> list[_Field]:
     shown += [_Field((c,)) for c in (main.base, main.comparison, *_present(main.diff, main.ratio))]
     shown += [_Field((c,)) for m in chosen if m is not main and m.name == "call_count" for c in (m.base, m.comparison)]
     return shown + [_Field((c,)) for c in table.columns if c.type == "share" and not units.prefix(c)]
+
+
+def _keys(table: ResultTable) -> list[Column]:
+    """Names and texts of rows, and what else tells apart rows of one name: the device, the kind."""
+    own = [column for column in table.columns if not units.prefix(column) and not _places(table, column)]
+    names = [column for column in own if column.type in ("name", "text")]
+    grain = [column for column in own if column.name in table.view.grain]
+    if not any(column.type == "name" for column in table.columns):
+        return grain
+    texts = table.rows.select([column.name for column in names])
+    if len(grain) == 1 or texts.group_by(texts.column_names).aggregate([]).num_rows == texts.num_rows:
+        return names
+    apart = [column for column in grain if column.type in ("id", "category") and table.varies(column)]
+    return [column for column in own if column in names or column in apart]
 
 
 def _places(table: ResultTable, column: Column) -> bool:

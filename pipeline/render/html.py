@@ -217,8 +217,7 @@ def _columns(table: ResultTable) -> list[Column]:
             return False  # said in the headline's sentence
         if column.type != "id" or units.prefix(column):
             return True
-        is_same = table.rows.num_rows > 0 and len(table.rows[column.name].drop_null().unique()) <= 1
-        return column.name in table.view.grain and not is_same
+        return column.name in table.view.grain and (table.varies(column) or not table.rows.num_rows)
 
     return _in_bands([column for column in table.columns if tells(column)])
 

@@ -12,7 +12,7 @@
 -- @column device id Device
 -- @column time_ns timestamp_ns Time of the event
 -- @column bytes bytes Allocated (above zero) or freed (below zero)
--- @column address id Address of the block
+-- @column address id Address of the block; NULL where there is none, or 0, which no block has
 -- @column total_allocated_bytes bytes Allocated on the device after the event
 -- @column total_reserved_bytes bytes Reserved by the allocator after the event
 select
@@ -23,7 +23,7 @@ select
     device,
     start_ns as time_ns,
     bytes,
-    address,
+    nullif(address, 0) as address,
     total_allocated as total_allocated_bytes,
     total_reserved as total_reserved_bytes
 from raw.event

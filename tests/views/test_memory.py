@@ -195,6 +195,12 @@ def test_an_allocation_after_the_end_of_a_step_is_of_none():
     assert house.pairs("select step, allocation_count from marts.memory") == {None: 7, 1: 2, 2: 2}
 
 
+def test_zero_is_no_address():
+    house = views(memory(64, at=10, address=0), memory(32, at=20, address=0), memory(-64, at=30, address=0))
+    assert house.pairs(FLAGS) == {0: (None, False), 1: (None, False), 2: (False, None)}
+    assert house.rows("select released_count, held_duration_ns from marts.memory") == [(None, None)]
+
+
 def test_events_without_an_address_pair_with_none():
     house = views(memory(64, at=10, address=None), memory(32, at=20, address=None), memory(-64, at=30, address=None))
     assert house.rows(f"{FLAGS} where is_allocated_twice") == []
