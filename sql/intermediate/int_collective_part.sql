@@ -1,6 +1,7 @@
 -- What the device did for a collective, with what describes it: one row per kernel, and one for all parts of a collective that has several.
 --
--- The description is the arguments of the kernel or copy, else those of the record_param_comms around its launch. Parts of one collective
+-- The description is the arguments of the kernel or copy, with those of the record_param_comms around its launch where that names the same
+-- collective (older recordings have the sequence number only there), else the latter. Parts of one collective
 -- are what was launched below one record_param_comms: its copies, and kernels that it alone describes. Other copies belong together that
 -- share a sequence number. On an Ascend device kernels of the AI CPU
 -- that only start collectives are none beside the collectives themselves.
@@ -34,7 +35,12 @@ described as (
         call.input_elements,
         coalesce(activity.args ->> '$."Collective name"', '') <> '' as describes_itself,
         coalesce(call.args ->> '$."Collective name"', '') <> '' as is_described,
-        case when describes_itself then activity.args else coalesce(call.args, activity.args) end as args
+        case
+            when not describes_itself then coalesce(call.args, activity.args)
+            when activity.args ->> '$."Collective name"' = call.args ->> '$."Collective name"'
+                then json_merge_patch(call.args, activity.args)::varchar
+            else activity.args
+        end as args
     from intermediate.int_device_activity as activity
     left join intermediate.int_collective_call as call
         on activity.run_id = call.run_id and activity.event_index = call.event_index

@@ -95,6 +95,23 @@ def test_arguments_of_the_kernel_beat_record_param_comms_and_that_the_annotation
     assert house.rows(names) == [("gather",), ("allgather",), ("broadcast",), ("allreduce",)]
 
 
+def test_what_the_kernel_lacks_is_found_in_the_call_that_names_the_same_collective():
+    # Which rank it is and the sequence number came to kernels last.
+    house = views(
+        comms(0, 50, meta=described("allreduce", Seq=12, **{"Process Group Name": "tp"})),
+        launch("cudaLaunchKernel", 10, 2, correlation=1),
+        kernel("ncclDevKernel", 60, 5, correlation=1, args=described("allreduce", **{"In msg nelems": 7})),
+        comms(100, 50, meta=described("allreduce", Seq=13)),
+        launch("cudaLaunchKernel", 110, 2, correlation=2),
+        kernel("ncclDevKernel", 160, 5, correlation=2, args={"Collective name": "broadcast"}),
+    )
+    columns = "collective_name, process_group, sequence, has_sequence, input_bytes, output_bytes"
+    assert house.rows(f"select {columns} from intermediate.int_collective order by start_ns") == [
+        ("allreduce", "tp", 12, True, 28, 40),
+        ("broadcast", None, 0, False, None, None),
+    ]
+
+
 def test_an_annotation_that_has_ended_still_leaves_the_call_around_it():
     house = views(
         comms(0, 60, meta=described("reduce_scatter", **{"Out msg nelems": 40 // 16})),
