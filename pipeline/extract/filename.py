@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from math import prod
 from pathlib import Path
+from typing import NamedTuple
 
 # Endings of what a file may come wrapped in: compressed, or in an archive, which may be compressed itself.
 COMPRESSED = r"\.(?:gz|xz|bz2|zst|lz4)"
@@ -17,8 +18,21 @@ _BEGIN, _END = r"(?:^|(?<=[._-]))", r"(?=$|[._-])"
 _RANK = re.compile(rf"{_BEGIN}rank[._-]?(\d+){_END}", re.IGNORECASE)
 # Kinds of parallelism, from the one whose ranks are next to one another to the one whose are furthest apart.
 _KINDS = ("tp", "sp", "cp", "ep", "dp", "pp")
-_COORDINATE = re.compile(rf"{_BEGIN}({'|'.join(_KINDS)})(?:[._-]?rank)?[._-]?(\d+){_END}", re.IGNORECASE)
-_STAGE = re.compile(rf"{_BEGIN}(extend|prefill|decode|mixed|draft|verify|target[_-]verify){_END}", re.IGNORECASE)
+_COORDINATE = re.compile(rf"{_BEGIN}({'|'.join(_KINDS)})([._-]?rank)?([._-])?(\d+){_END}", re.IGNORECASE)
+_STAGE = re.compile(
+    rf"{_BEGIN}((?:(?:draft|split|target)[_-])?(?:extend|prefill|decode|verify)|mixed|draft){_END}", re.IGNORECASE
+)
+
+
+class _Coordinate(NamedTuple):
+    """A place among the ranks of one kind; `is_bare` where nothing stands between the kind and the number (`tp8`)."""
+
+    number: int
+    is_bare: bool
+
+    @property
+    def may_be_size(self) -> bool:
+        return self.is_bare and self.number > 0
 
 
 def label_of(path: Path) -> str:
@@ -27,27 +41,20 @@ def label_of(path: Path) -> str:
 
 
 def rank_of(path: Path) -> int | None:
-    """Rank that a name tells (`rank3`, `rank-34`, `rank0_ascend_pt`, `…-TP-0`, `dp0_tp1`), None where it tells none.
+    """Rank that the name of a file or of its folder tells (`rank3`, `rank0_ascend_pt`, `…-TP-0`, `dp0_tp1`), else None.
 
     Of coordinates (tensor, data, pipeline parallel, …) the fewest count that tell the files of the folder apart, tensor
     parallel first; the sizes of the groups are those that the folder shows.
     """
-    name = label_of(path)
-    if match := _RANK.search(_COORDINATE.sub("", name)):
-        return int(match[1])
-    own = _coordinates(name)
-    if not own:
-        return None
-    stage = stage_of(path)
-    beside = [other for other in path.parent.iterdir() if stage_of(other) == stage] if path.parent.is_dir() else []
-    found = [coordinates for other in beside if (coordinates := _coordinates(label_of(other))).keys() == own.keys()]
-    return _rank(own, found or [own])
+    path = path.absolute()
+    ranks = (_rank_in_name(place) for place in (path, path.parent))
+    return next((rank for rank in ranks if rank is not None), None)
 
 
 def stage_of(path: Path) -> str | None:
     """Stage of serving that the name of a file or of its folder tells (`…-TP-0-DECODE`, `prefill/…`), else None."""
-    match = _STAGE.search(label_of(path)) or _STAGE.search(path.parent.name)
-    return match[1] if match else None
+    stages = _STAGE.findall(label_of(path)) or _STAGE.findall(path.absolute().parent.name)
+    return stages[-1] if stages else None
 
 
 def labels_of(paths: Sequence[Path], names: Sequence[str], label: str | None) -> list[str]:
@@ -62,17 +69,41 @@ def labels_of(paths: Sequence[Path], names: Sequence[str], label: str | None) ->
     return [f"{label}-{stage}" if several and stage else label for stage in stages]
 
 
-def _coordinates(name: str) -> dict[str, int]:
-    return {kind.lower(): int(number) for kind, number in _COORDINATE.findall(name)}
+def _rank_in_name(path: Path) -> int | None:
+    """The rank that a name tells; None where it tells none, or two."""
+    name = label_of(path)
+    if ranks := set(map(int, _RANK.findall(_COORDINATE.sub("", name)))):
+        return ranks.pop() if len(ranks) == 1 else None
+    own = _coordinates(name)
+    if not own:
+        return None
+    stage = stage_of(path)
+    beside = (_coordinates(label_of(other)) for other in _beside(path) if stage_of(other) == stage)
+    return _rank(own, [own, *(other for other in beside if other.keys() == own.keys())])
 
 
-def _rank(own: dict[str, int], all_of_them: Sequence[dict[str, int]]) -> int:
-    kinds = [kind for kind in _KINDS if kind in own]
-    count = len({tuple(sorted(one.items())) for one in all_of_them})
-    used = next(
-        kinds[:end]
-        for end in range(1, len(kinds) + 1)
-        if end == len(kinds) or len({tuple(one[kind] for kind in kinds[:end]) for one in all_of_them}) == count
-    )
-    sizes = [1 + max(one[kind] for one in all_of_them) for kind in used]
-    return sum(own[kind] * prod(sizes[:place]) for place, kind in enumerate(used))
+def _beside(path: Path) -> list[Path]:
+    """What the folder of a path holds; nothing where that cannot be listed."""
+    try:
+        return list(path.parent.iterdir())
+    except OSError:
+        return []
+
+
+def _coordinates(name: str) -> dict[str, _Coordinate]:
+    return {
+        kind.lower(): _Coordinate(int(number), not word and not separator)
+        for kind, word, separator, number in _COORDINATE.findall(name)
+    }
+
+
+def _rank(own: dict[str, _Coordinate], all_of_them: Sequence[dict[str, _Coordinate]]) -> int | None:
+    # What nothing is the first of is no coordinate but the size of a group (`llama-tp8`).
+    kinds = [kind for kind in _KINDS if kind in own and not all(one[kind].may_be_size for one in all_of_them)]
+    if not kinds:
+        return None
+    places = {tuple(one[kind].number for kind in kinds) for one in all_of_them}
+    ends = range(1, len(kinds))
+    used = next((end for end in ends if len({place[:end] for place in places}) == len(places)), len(kinds))
+    sizes = [1 + max(place[end] for place in places) for end in range(used)]
+    return sum(own[kind].number * prod(sizes[:end]) for end, kind in enumerate(kinds[:used]))
