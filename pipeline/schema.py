@@ -12,12 +12,12 @@ import pyarrow as pa
 RAW_SCHEMA_VERSION = 3
 
 # Typed columns taken from an event's args: column -> (type, spellings of the key in order of preference). Spellings
-# differ between PyTorch versions; everything else stays reachable as `args->>'key'`.
+# differ between PyTorch versions and between writers; everything else stays reachable as `args->>'key'`.
 EVENT_ARGUMENTS: dict[str, tuple[pa.DataType, tuple[str, ...]]] = {
-    "correlation": (pa.int64(), ("correlation",)),
+    "correlation": (pa.int64(), ("correlation", "correlation_id", "correlationId")),
     "external_id": (pa.int64(), ("External id", "external id", "External ID")),
-    "device": (pa.int64(), ("device", "Device Id")),
-    "stream": (pa.int64(), ("stream",)),
+    "device": (pa.int64(), ("device", "Device Id", "deviceId")),
+    "stream": (pa.int64(), ("stream", "streamId")),
     "bytes": (pa.int64(), ("bytes", "Bytes")),
     "address": (pa.int64(), ("Addr",)),
     "device_type": (pa.int64(), ("Device Type",)),

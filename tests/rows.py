@@ -70,9 +70,9 @@ def step(number: int, start: int, duration: int, **columns: Any) -> Row:
     return annotation(f"ProfilerStep#{number}", start, duration, **columns)
 
 
-def gpu_annotation(name: str, start: int, duration: int, device: int = 0, **columns: Any) -> Row:
+def gpu_annotation(name: str, start: int, duration: int, device: int = 0, stream: int = 7, **columns: Any) -> Row:
     """The copy of an annotation on a device track."""
-    return event("gpu_user_annotation", name, start, duration, pid=device, tid=7, **columns)
+    return event("gpu_user_annotation", name, start, duration, pid=device, tid=stream, **columns)
 
 
 def gpu_step(number: int, start: int, duration: int, device: int = 0, **columns: Any) -> Row:

@@ -20,6 +20,7 @@ from tests.shared import CASES, TRACES
 from tests.test_event_array import text, value
 
 KEYS = ["correlation", "External id", "external id", "device", "Device Id", "stream", "bytes", "Bytes", "Addr"]
+KEYS += ["correlation_id", "correlationId", "deviceId", "streamId"]
 KEYS += ["Input Dims", "Input type", "Python id", "Sequence number", "grid", "Collective name"]
 ODD_NUMBERS = [0, -1, 2**63 - 1, 2**63, 1.5, -2.5, 0.5, 1e3, 1e300, float("nan"), float("inf"), True]
 ODD_NUMBERS += ["12", "12.5", "-0.5", " 7 ", "x"]

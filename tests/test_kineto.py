@@ -74,6 +74,27 @@ def test_ids_come_as_numbers_or_text_in_any_spelling(tmp_path):
     assert three["input_shapes"] == "[[1,2],[]]"
 
 
+@pytest.mark.parametrize("lane", ["bulk", "reference"])
+def test_other_profilers_and_converters_spell_their_keys_in_their_own_way(tmp_path, lane):
+    path = tmp_path / "trace.json"
+    args = [
+        {"correlationId": 77, "deviceId": 1, "streamId": 13},
+        {"correlation_id": "78"},
+        {"correlation": 5, "correlation_id": 6, "correlationId": 7, "device": 2, "deviceId": 3},
+        {"correlation": "none", "correlationId": 7},
+    ]
+    path.write_text(json.dumps([{"ph": "X", "args": known} for known in args]))
+    columns = ("correlation", "device", "stream")
+    batches = kineto.extract(path, Report(), lane=lane)
+    found = [row for table, batch in batches if table == "event" for row in batch.to_pylist()]
+    assert [tuple(row[column] for column in columns) for row in found] == [
+        (77, 1, 13),
+        (78, None, None),
+        (5, 2, None),
+        (7, None, None),
+    ]
+
+
 def test_everything_may_be_missing_and_args_keep_all(tmp_path):
     bare, odd = events(tmp_path, {}, {"name": 5, "ts": None, "args": {"deep": {"a": [1, 2.5]}, "text": "é"}})
     assert {bare[name] for name in bare if name != "event_index"} == {None}

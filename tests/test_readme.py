@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -9,9 +10,11 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+import pipeline
 from fixtures.make_fixtures import demo_models, write_trace
 from pipeline import cli
 from pipeline.catalog.catalog import Catalog
+from tests.asking import pairs, rows
 
 README = (Path(__file__).resolve().parents[1] / "README.md").read_text()
 
@@ -50,6 +53,31 @@ def test_every_option_and_view_exists():
             assert set(re.findall(r"(?<= )--?[a-z][a-z-]*", line.split("#")[0])) <= options | {"--help"}, line
     views = {f"marts.{view.name}" for view in Catalog().marts}
     assert set(re.findall(r"marts\.[a-z_]+", README)) - {"marts.kernel.class_rule"} <= views | {"marts.kernel"}
+
+
+def test_rows_of_ones_own_tell_devices(tmp_path, monkeypatch):
+    """Those that are shown, for a run that is there already."""
+    monkeypatch.chdir(tmp_path)
+    events = [
+        {"cat": "cpu_op", "name": "aten::mm", "pid": 9, "tid": 9, "ts": 0, "dur": 20},
+        {"cat": "acc_launch", "name": "launch", "pid": 9, "tid": 9, "ts": 5, "dur": 3, "args": {"correlation": 7}},
+        {"cat": "tpc_work", "name": "mm", "pid": 1, "tid": 2, "ts": 30, "dur": 10, "args": {"correlation": 7}},
+        {"cat": "DMA_in", "name": "load", "pid": 1, "tid": 3, "ts": 40, "dur": 5},
+        {"name": "add", "pid": "Accelerator 1", "tid": "Queue 2", "ts": 45, "dur": 15},
+    ]
+    Path("t.json").write_text(json.dumps([{"ph": "X"} | event for event in events]))
+    pipeline.ingest("t.json", warehouse="house")
+    counts = "select not_understood_count, device_activity_count from marts.run"
+    assert rows(Path("house"), counts) == [{"not_understood_count": 4, "device_activity_count": 0}]
+    Path("house/seeds").mkdir()
+    for name in ("event_category", "track"):
+        shown = README.split(f"`seeds/{name}.csv`")[1].split("```")[1].strip("\n")
+        Path(f"house/seeds/{name}.csv").write_text(shown)
+    assert rows(Path("house"), counts) == [{"not_understood_count": 0, "device_activity_count": 3}]
+    times = pairs(Path("house"), "select metric, duration_ns from marts.overall where device = 1")
+    assert (times["E2E Time"], times["Computing Time"], times["SDMA"]) == (30_000, 25_000, 5_000)
+    operators = pairs(Path("house"), "select operator_name, device_duration_ns from marts.operator where step is null")
+    assert operators == {"aten::mm": 10_000, "(no launch in the trace)": 20_000}
 
 
 def test_every_command_is_in_the_readme():

@@ -145,6 +145,25 @@ def test_a_changed_view_is_computed_again(tmp_path, monkeypatch):
         rows(house, "select 1")
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (
+            "event_category",
+            "pattern,kind,rule\ntpc,kernels,mine\n",
+            "no such kind: kernels; there are: activity, ",
+        ),
+        ("track", "process,thread,kind,rule\nx,*,compute,mine\n", "no such kind: compute; there are: activity, "),
+        ("kernel_class", "subject,pattern,class,unit,rule\nname,x,Matmul,,mine\n", "no such subject: name; .*symbol"),
+    ],
+)
+def test_rows_of_ones_own_that_nothing_would_come_of_are_refused(tmp_path, name, text, message):
+    (tmp_path / "seeds").mkdir()
+    (tmp_path / "seeds" / f"{name}.csv").write_text(text)
+    with pytest.raises(pipeline.TracemillError, match=message):
+        pipeline.ingest(traces.write(tmp_path / "t.json"), warehouse=tmp_path)
+
+
 @pytest.mark.parametrize(("version", "message"), [(99, "upgrade tracemill"), (0, "ingest .* again")])
 def test_another_raw_schema_is_refused_file_by_file(tmp_path, version, message):
     house = tmp_path / "house"

@@ -26,6 +26,9 @@ READABLE = {
     "marts": {"staging", "intermediate", "marts", "seeds", "macros"},
 }
 
+# Columns of seeds whose values the SQL looks for: another value would decide about a row, and nothing would come of it.
+_CLOSED = frozenset({"kind", "subject"})
+
 
 @dataclass(frozen=True)
 class Seed:
@@ -155,6 +158,11 @@ def _read_seed(path: Path, extensions: Path | None) -> Seed:
             header, *own = [row for row in csv.reader(file) if row]
         if header != columns or any(len(row) != len(columns) for row in own):
             raise CatalogError(f"{extension}: columns must be {','.join(columns)}")
+        for place, name in enumerate(columns):
+            known = {row[place] for row in rows}
+            if name in _CLOSED and (unknown := {row[place] for row in own} - known):
+                wrong, right = ", ".join(sorted(unknown)), ", ".join(sorted(known))
+                raise CatalogError(f"{extension}: no such {name}: {wrong}; there are: {right}")
         rows = own + rows
     return Seed(path.stem, tuple(columns), tuple(tuple(row) for row in rows))
 

@@ -50,11 +50,12 @@ def _host_calls(database: SqliteFile) -> Rows:
     for rows in database.rows("PYTORCH_API STRING_IDS CONNECTION_IDS", query):
         events = []
         for row in rows:
-            category, args = _CATEGORIES.get(row["type"]), None
+            category, correlation = _CATEGORIES.get(row["type"]), None
             if row["type"] == _QUEUE:
                 category = "enqueue" if row["name"] == "Enqueue" else "dequeue"
-                args = json.dumps({"correlation_id": row["connection"]})
-            events.append(_complete(row, category, **_thread(row), args=args) | {key: row[key] for key in kept})
+                correlation = row["connection"]
+            known = {key: row[key] for key in kept}
+            events.append(_complete(row, category, **_thread(row), correlation=correlation, **known))
         yield events
 
 

@@ -13,7 +13,7 @@ select
     run_id,
     event_index,
     event_name as dequeue_name,
-    try_cast(args ->> '$.correlation_id' as bigint) as correlation,
+    correlation,
     start_ns,
     start_ns + duration_ns as end_ns
 from staging.stg_event

@@ -25,12 +25,8 @@ select
     event.event_index,
     case when event.event_kind = 'activity' then macros.activity_kind(event.event_name) else event.event_kind end as activity_kind,
     event.event_name as activity_name,
-    coalesce(
-        event.device, macros.device_number(event.args ->> '$.device'), macros.last_number(event.args ->> '$.device'), track.device
-    ) as device,
-    coalesce(
-        event.stream, macros.stream_number(event.args ->> '$.stream'), macros.last_number(event.args ->> '$.stream'), track.stream
-    ) as stream,
+    coalesce(macros.told_device(event.device, event.args), track.device) as device,
+    coalesce(macros.told_stream(event.stream, event.args), track.stream) as stream,
     event.start_ns,
     event.duration_ns,
     case when event.duration_ns >= 0 then event.start_ns + event.duration_ns end as end_ns,

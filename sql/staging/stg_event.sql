@@ -61,7 +61,7 @@ select
     track.tid,
     event.start_ns,
     event.duration_ns,
-    coalesce(event.correlation, try_cast(event.args ->> '$.correlation_id' as bigint)) as correlation,
+    event.correlation,
     event.external_id,
     event.device,
     event.stream,

@@ -52,7 +52,7 @@ select
     start_ns,
     0 as duration_ns,
     start_ns as end_ns,
-    case when phase = 'X' then try_cast(args ->> '$.correlation_id' as bigint) end as correlation,
+    case when phase = 'X' then correlation end as correlation,
     null as external_id,
     null as sequence_number,
     null as forward_thread,

@@ -14,8 +14,8 @@ select
     event.run_id,
     event.event_index,
     event.event_name as synchronization_name,
-    coalesce(event.device, track.device) as device,
-    event.stream,
+    coalesce(macros.told_device(event.device, event.args), track.device) as device,
+    macros.told_stream(event.stream, event.args) as stream,
     event.start_ns,
     event.duration_ns
 from staging.stg_event as event

@@ -41,7 +41,7 @@ def test_what_is_recorded_is_kept_as_it_is():
             "bandwidth", "hcom_allReduce__1", process_group="77", step="7", transport="Rdma", bytes=64, transit_ns=8
         ),
         analysed("matrix", "allreduce-top1", source_rank=0, target_rank=1, transport="HCCS"),
-        event("dequeue", "Dequeue@MatMul", 20, 4, args={"correlation_id": 9}),
+        event("dequeue", "Dequeue@MatMul", 20, 4, correlation=9),
         metadata(
             "parallel_group_info", {"g%1": {"group_name": "dp", "global_ranks": [0, 1, 2]}, "g2": {"global_ranks": []}}
         ),
@@ -339,8 +339,8 @@ def test_an_allocation_of_cann_belongs_to_the_operator_that_enqueued_the_work():
     house = views(
         step(1, 0, 1_000),
         op("aten::mm", 10, 50),
-        event("enqueue", "Enqueue", 20, 5, args={"correlation_id": 3}),
-        event("dequeue", "Dequeue@MatMul", 100, 50, tid=9, args={"correlation_id": 3}),
+        event("enqueue", "Enqueue", 20, 5, correlation=3),
+        event("dequeue", "Dequeue@MatMul", 100, 50, tid=9, correlation=3),
         allocation("aten::empty", 512, at=15, held=700, total_allocated=512, total_reserved=1_024),
         allocation("cann::MatMul", 100, at=120, total_reserved=1_024),
         allocation("cann::Late", 10, at=151),
@@ -378,11 +378,11 @@ def test_work_dequeued_at_the_end_of_another_belongs_to_the_one_that_began():
     # dequeued  ├─ of a ─┤├─ of b ─┤          an allocation at the end of one, at the end of both
     house = views(
         op("a", 0, 10),
-        event("enqueue", "Enqueue", 5, 1, args={"correlation_id": 1}),
+        event("enqueue", "Enqueue", 5, 1, correlation=1),
         op("b", 20, 10),
-        event("enqueue", "Enqueue", 25, 1, args={"correlation_id": 2}),
-        event("dequeue", "Dequeue@A", 100, 50, tid=9, args={"correlation_id": 1}),
-        event("dequeue", "Dequeue@B", 150, 50, tid=9, args={"correlation_id": 2}),
+        event("enqueue", "Enqueue", 25, 1, correlation=2),
+        event("dequeue", "Dequeue@A", 100, 50, tid=9, correlation=1),
+        event("dequeue", "Dequeue@B", 150, 50, tid=9, correlation=2),
         [allocation("cann::X", 8, at=at) for at in (100, 149, 150, 199, 200)],
     )
     assert house.pairs("select time_ns, operator_name from intermediate.int_allocation") == {

@@ -316,6 +316,45 @@ def test_the_device_annotation_is_that_of_the_activitys_own_device():
     assert house.pairs(STEPS) == {"k": 5}
 
 
+def test_the_copies_of_a_marker_on_several_streams_of_a_device():
+    # stream 7    ├────── 3 ──────┤├────── 4 ──────┤
+    # stream 13   ├──────── 3 ────────┤├──── 4 ────┤   one begins where the other ends
+    # stream 20      ├────────── 3 ─────────┤  ├─ 4 ─┤
+    # kernels                       ├7┤├13a┤├13b┤├20a┤├20b┤; on stream 33, which has none, the later one counts
+    marks = {7: [(100, 200), (200, 300)], 13: [(100, 225), (225, 300)], 20: [(120, 255), (260, 320)]}
+    house = views(
+        [
+            gpu_annotation(f"ProfilerStep#{number}", start, end - start, stream=stream)
+            for stream, spans in reversed(marks.items())
+            for number, (start, end) in enumerate(spans, 3)
+        ],
+        kernel("7", 200, 5, stream=7),
+        kernel("13a", 224, 1, stream=13),
+        kernel("13b", 225, 5, stream=13),
+        kernel("20a", 254, 3, stream=20),
+        kernel("20b", 257, 2, stream=20),
+        kernel("33a", 199, 2, stream=33),
+        kernel("33b", 230, 2, stream=33),
+        kernel("33c", 320, 2, stream=33),
+    )
+    assert house.pairs(STEPS) == {
+        "7": 4, "13a": 3, "13b": 4, "20a": 3, "20b": 4, "33a": 3, "33b": 4, "33c": None
+    }  # fmt: skip
+
+
+def test_texts_in_the_arguments_tell_the_device_and_stream_of_markers_and_waits_as_of_kernels():
+    known = {"pid": 77, "device": None, "stream": None, "args": {"device": "cuda:1", "stream": "Stream 9"}}
+    house = views(
+        event("gpu_user_annotation", "ProfilerStep#5", 100, 50, tid=1, **known),
+        event("cuda_sync", "Stream Sync", 100, 10, tid=2, **known),
+        event("kernel", "k", 120, 5, tid=3, **known),
+    )
+    assert house.pairs(STEPS) == {"k": 5}
+    assert house.rows("select device, stream from staging.stg_device_activity") == [(1, 9)]
+    assert house.rows("select device, stream from staging.stg_step_marker") == [(1, 9)]
+    assert house.rows("select device, stream from marts.synchronization") == [(1, 9)]
+
+
 def test_a_step_is_one_row_from_its_markers_on_host_and_device():
     house = views(
         step(3, 10, 30, tid=1),

@@ -60,6 +60,10 @@ def unread(house):
         ("MEMSET", "memset"),
         ("mtia_ccp_events", "activity"),
         ("musa_memcpy", "memcpy"),
+        ("musa_kernel", "kernel"),
+        ("gpu_kernel", "kernel"),
+        ("KERNEL_DISPATCH", "kernel"),
+        ("memory_copy", "memcpy"),
         ("cpu_op", "operator"),
         ("Operator", "operator"),
         ("user_annotation", "annotation"),
@@ -73,9 +77,15 @@ def unread(house):
         ("musa_driver", "runtime"),
         ("glow_runtime", "runtime"),
         ("hpu_op", "runtime"),
+        ("HIP_API", "runtime"),
+        ("cuda_api", "runtime"),
+        ("rccl_api", "runtime"),
+        ("marker_api", "annotation"),
+        ("osrt", "runtime"),
         ("privateuse1_driver", "runtime"),
         ("gpu_user_annotation", "device annotation"),
         ("gcu_user_annotation", "device annotation"),
+        ("nvtx-kernel", "device annotation"),
         ("cuda_sync", "synchronization"),
         ("xpu_sync", "synchronization"),
         ("python_function", "python function"),
@@ -84,6 +94,7 @@ def unread(house):
         ("cuda_profiler_range", "other"),
         ("mtia_insight", "other"),
         ("kernels", None),
+        ("cuda", None),
         ("mtia_x", None),
         ("", None),
         (None, None),
@@ -291,9 +302,9 @@ def test_a_trace_of_xla_on_two_devices():
         named(3, "/device:GPU:0", streams),
         named(4, "/device:GPU:1 NVIDIA H100 80GB", streams),
         named(701, "/host:CPU", {5: "python"}),
-        plain("cuLaunchKernel", 1, 3, 701, 5, args={"correlation_id": "77"}),
+        plain("cuLaunchKernel", 1, 3, 701, 5, correlation=77),
         plain("PjitFunction(step)", 0, 90, 701, 5),
-        plain("fusion", 100, 40, 3, 1, args={"correlation_id": "77"}),
+        plain("fusion", 100, 40, 3, 1, correlation=77),
         plain("fusion", 100, 40, 3, 9),
         plain("step", 100, 300, 3, 10),
         plain("MemcpyH2D", 150, 7, 3, 2),
@@ -338,6 +349,32 @@ def test_a_category_that_is_not_known_on_the_track_of_a_device_is_read():
     house = views(event("work", "gemm", 10, 5, pid="GPU 3", tid="Stream 7"), event("work", "?", 10, 5, pid="x"))
     assert activities(house) == [("gemm", "kernel", 3, 7, 10, 5)]
     assert unread(house) == [("not_understood", "X", "work", "", 1)]
+
+
+def test_a_conversion_from_nsight_systems_that_has_the_host_on_tracks_of_the_device():
+    """Its `cuda` is what ran on the device; ranges of NVTX are there once more, over the kernels in them."""
+    house = views(
+        event("cuda_api", "cudaLaunchKernel", 5, 3, pid="Device 1", tid="CUDA API 55", correlation=77),
+        event("nvtx", "forward", 0, 20, pid="Device 1", tid="NVTX Thread 55"),
+        event("nvtx-kernel", "forward", 30, 60, pid="Device 1", tid="NVTX Kernel Thread 55"),
+        event("cuda", "gemm", 30, 20, pid="Device 1", tid="CUDA API 7", correlation=77),
+        event("cuda", "relu", 80, 10, pid="Device 1", tid="CUDA API 7", correlation=78),
+    )
+    assert activities(house) == [("gemm", "kernel", 1, 7, 30, 20), ("relu", "kernel", 1, 7, 80, 10)]
+    launches = "select launch_name from intermediate.int_activity_launch order by event_index"
+    assert house.rows(launches) == [("cudaLaunchKernel",), (None,)]
+    calls = "select call_name, call_kind from marts.host_call where step is null order by 1"
+    assert house.rows(calls) == [("cudaLaunchKernel", "runtime"), ("forward", "annotation")]
+    assert unread(house) == []
+
+
+def test_a_category_of_host_and_device_alike_is_told_by_the_track_alone():
+    house = views(
+        event("cuda", "cudaLaunch", 0, 100, pid="[55] Process", tid="Thread 1: Runtime API"),
+        event("cuda", "gemm", 50, 20, pid="cuda:1", tid="Stream 2"),
+    )
+    assert activities(house) == [("gemm", "kernel", 1, 2, 50, 20)]
+    assert unread(house) == [("not_understood", "X", "cuda", "", 1)]
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_calls_are_counted_by_name_and_kind_for_the_run_and_for_each_step():
 def test_what_only_finds_its_place_in_the_tree_is_no_call():
     house = views(
         op("aten::mm", 0, 50),
-        event("enqueue", "Enqueue", 20, 5, args={"correlation_id": 3}),
+        event("enqueue", "Enqueue", 20, 5, correlation=3),
         device_flow(7, 10, 100),
     )
     kinds = "select call_kind, count(*) from intermediate.int_host_call group by 1"

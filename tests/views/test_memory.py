@@ -81,6 +81,20 @@ def test_an_allocation_is_held_until_the_free_of_its_address():
     assert house.rows(FLAGS + " where is_allocated_twice or is_unmatched_free") == []
 
 
+def test_addresses_from_2_to_the_63_are_the_negative_numbers_of_their_bits_and_pair_as_any():
+    house = views(
+        memory(64, at=10, address=-1),
+        memory(32, at=15, address=-(2**63)),
+        memory(-64, at=20, address=-1),
+        memory(-32, at=35, address=-(2**63)),
+    )
+    assert house.rows("select bytes, held_ns from intermediate.int_allocation where bytes > 0 order by time_ns") == [
+        (64, 10),
+        (32, 20),
+    ]
+    assert house.rows(f"{FLAGS} where is_unmatched_free") == []
+
+
 def test_events_pair_up_in_time_wherever_they_stand_in_the_file():
     house = views(memory(-64, at=40), memory(64, at=10))
     assert house.pairs(FLAGS) == {0: (False, False), 1: (False, False)}
