@@ -2,7 +2,8 @@
 --
 -- Tracks are told by the names of their process and thread, else by the ids where these are texts. What a track holds is a row of
 -- `seeds.track` (globs, in lower case), the first that matches. A process that names a device has its number (`GPU 1`, `cuda:0`), else the number is the
--- process id, else, for tracks of a device, the thread's. A copy engine that names none has the device of the run, where there is one only.
+-- process id, else, for tracks of a device, the thread's. Processes that copy alone (`1 COPY`) are engines, with numbers of
+-- their own: one that names no device has that of the run, where there is one only.
 --
 -- @title Tracks
 -- @grain run_id, pid, tid
@@ -48,10 +49,7 @@ named as (
 ),
 
 told as (
-    select
-        named.*,
-        min_by(rule.kind, rule.rule_order) as event_kind,
-        coalesce(macros.device_number(named.process_name), macros.last_number(named.pid)) as process_device
+    select named.*, min_by(rule.kind, rule.rule_order) as event_kind
     from named
     left join seeds.track as rule
         on lower(named.process_name) glob lower(rule.process) and lower(named.thread_name) glob lower(rule.thread)
@@ -61,21 +59,32 @@ told as (
 numbered as (
     select
         *,
-        event_kind in ('activity', 'kernel', 'memcpy', 'memset') as is_device,
-        coalesce(process_device, case when is_device then macros.last_number(tid) end) as device
+        coalesce(event_kind in ('activity', 'kernel', 'memcpy', 'memset'), false) as is_device,
+        coalesce(event_kind = 'memcpy', false) as is_engine,
+        coalesce(macros.device_number(process_name), case when not is_engine then macros.last_number(pid) end) as process_device,
+        coalesce(process_device, case when is_device and not is_engine then macros.last_number(tid) end) as device
     from told
+),
+
+only_device as (
+    select run_id, min(device) as device
+    from numbered
+    where is_device
+    group by run_id
+    having min(device) = max(device)
 )
 
 select
-    run_id,
-    pid,
-    tid,
-    process_name,
-    thread_name,
-    event_kind,
-    device,
+    numbered.run_id,
+    numbered.pid,
+    numbered.tid,
+    numbered.process_name,
+    numbered.thread_name,
+    numbered.event_kind,
+    case when numbered.is_engine then coalesce(numbered.device, only_device.device) else numbered.device end as device,
     case
-        when process_device is not null or not coalesce(is_device, false)
-            then coalesce(macros.stream_number(thread_name), macros.last_number(tid))
+        when numbered.process_device is not null or not numbered.is_device
+            then coalesce(macros.stream_number(numbered.thread_name), macros.last_number(numbered.tid))
     end as stream
 from numbered
+left join only_device on numbered.run_id = only_device.run_id

@@ -337,12 +337,32 @@ def test_results_of_rocprof():
         event("DataFlow", "dep", 50, None, phase="t", flow_id="1", pid=7, tid=1),
         plain("CopyHostToDevice", 60, 40, 1, 0),
     )
-    assert activities(house) == [("k1(int*)", "kernel", 1, 1, 50, 30), ("CopyHostToDevice", "memcpy", 1, 0, 60, 40)]
+    assert activities(house) == [("k1(int*)", "kernel", 1, 1, 50, 30), ("CopyHostToDevice", "memcpy", 1, None, 60, 40)]
     calls = "select event_name, event_kind from staging.stg_event where event_kind in ('runtime', 'annotation')"
     assert sorted(house.rows(calls)) == [("hipLaunchKernel", "runtime"), ("region", "annotation")]
     assert house.rows("select launch_name from intermediate.int_activity_launch order by event_index limit 1") == [
         ("hipLaunchKernel",)
     ]
+
+
+@pytest.mark.parametrize(
+    ("devices", "engine", "expected"),
+    [
+        (["6 GPU0"], "1 COPY", 0),
+        (["8 GPU2"], "COPY", 2),
+        ([], "1 COPY", None),
+        (["6 GPU0", "7 GPU1"], "1 COPY", None),
+    ],
+)
+def test_a_copy_engine_is_of_the_only_device_where_it_names_none(devices, engine, expected):
+    house = views(
+        named(1, engine),
+        [named(pid, device) for pid, device in enumerate(devices, 6)],
+        plain("CopyHostToDevice", 3, 5, 1, 0),
+        [plain("k", 10 * pid, 5, pid, 0) for pid, _ in enumerate(devices, 6)],
+    )
+    copies = "select device, activity_kind from staging.stg_device_activity where activity_name = 'CopyHostToDevice'"
+    assert house.rows(copies) == [(expected, "memcpy")]
 
 
 def test_a_category_that_is_not_known_on_the_track_of_a_device_is_read():

@@ -133,3 +133,32 @@ def test_the_key_of_a_kernel_is_its_type_or_its_name_without_numbers_of_collecti
 )
 def test_shapes_have_one_way_of_writing_and_lists_of_tensors_keep_their_brackets(house, shapes, expected):
     assert house.connection.execute("select macros.shapes_text(?::varchar)", [shapes]).fetchone() == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("text", "device", "stream", "last"),
+    [
+        ("7", None, None, 7),
+        ("-1", None, None, -1),
+        ("Device 0", 0, None, 0),
+        ("GPU3", 3, None, 3),
+        ("cuda:12", 12, None, 12),
+        ("/device:GPU:1 (NVIDIA H100)", 1, None, None),
+        ("AMD Instinct MI300X GPU 2", 2, None, 2),
+        ("npu-1", 1, None, 1),
+        ("dev-1", None, None, 1),
+        ("Stream 7", None, 7, 7),
+        ("Stream #13(MemcpyH2D)", None, 13, None),
+        ("queue 4 (default)", None, 4, None),
+        ("CUDA API 7 ", None, None, 7),
+        ("1 COPY", None, None, None),
+        ("python", None, None, None),
+        ("99999999999999999999", None, None, None),
+        ("", None, None, None),
+        (None, None, None, None),
+    ],
+)
+def test_numbers_of_devices_and_streams_in_texts(house, text, device, stream, last):
+    numbers = "macros.device_number($text), macros.stream_number($text), macros.last_number($text)"
+    found = house.connection.execute(f"select {numbers}", {"text": text}).fetchone()
+    assert found == (device, stream, last)
