@@ -144,7 +144,7 @@ def compare(
         CATALOG_VERSION,
         house.catalog.fingerprint,
         options,
-        (*(run.note for run in done if run.note), *_notes(sides)),
+        tuple(dict.fromkeys((*(run.note for run in done if run.note), *_notes(sides)))),
     )
     if output is None:
         return result

@@ -95,6 +95,7 @@ def test_the_same_host_twice_has_no_regression_and_says_so(tmp_path):
     source = traces.write(tmp_path / "t.json", [traces.operator("aten::mm", 1000, 40)])
     result = pipeline.compare(source, source, warehouse=tmp_path / "house")
     assert "Operators: no regression among 1 rows" in screen(result)
+    assert len(result.notes) == 1  # what is said of both is said once
 
 
 @pytest.mark.parametrize(("late", "verdict"), [(400, "250.000 µs slower"), (140, "10.000 µs faster")])

@@ -15,7 +15,7 @@
 -- @column device_name name Devices
 -- @column device_count count Devices with activities
 -- @column step_count count Steps
--- @column complete_step_count count Steps in which every kernel launch has its activity; NULL without steps or device activities
+-- @column complete_step_count count Steps in which every kernel launch has its activity, 0 where all of these are idle; NULL without steps or device activities
 -- @column event_count count Events in the trace
 -- @column device_activity_count count Device activities that count
 -- @column host_call_count count Host calls
@@ -55,7 +55,10 @@ step as (
     select
         run_id,
         count(*) as step_count,
-        case when count(is_complete) > 0 then count(*) filter (where is_complete) end as complete_step_count
+        case
+            when bool_or(is_complete and device_activity_count > 0) then count(*) filter (where is_complete)
+            when count(is_complete) > 0 then 0
+        end as complete_step_count
     from marts.step
     group by run_id
 )

@@ -1,6 +1,7 @@
 -- The average complete step of a run: one row per run, device and metric.
 --
--- Averages are over complete steps, since a step at the edge of the recording lacks kernels. The length of a step on the host
+-- Averages are over complete steps, since a step at the edge of the recording lacks kernels; where all of these are idle nothing is
+-- known of a step, since the activities belong to none or to others. The length of a step on the host
 -- is averaged over all steps where the run has no device activities. `device_ordinal` is NULL for what is not of one device.
 --
 -- @title Average step
@@ -13,7 +14,7 @@
 -- @column metric_order id Place among the metrics
 -- @column is_part flag Is it one of the parts that E2E Time is the sum of?
 -- @column step_count count Steps of the run
--- @column complete_step_count count Complete steps
+-- @column complete_step_count count Complete steps, 0 where all of these are idle
 -- @column average_duration_ns duration_ns Average over complete steps, rounded to the nanosecond
 with
 measured as (
@@ -51,7 +52,10 @@ inner join (
     select
         run_id,
         count(*) as step_count,
-        case when count(is_complete) > 0 then count(*) filter (where is_complete) end as complete_step_count
+        case
+            when bool_or(is_complete and device_activity_count > 0) then count(*) filter (where is_complete)
+            when count(is_complete) > 0 then 0
+        end as complete_step_count
     from marts.step
     group by run_id
 ) as total on step.run_id = total.run_id

@@ -103,6 +103,19 @@ def test_against_a_run_with_a_device_the_host_compares_and_the_device_time_is_sh
     assert found[1] == ("E2E Time", 0, None, 10, None, None)
 
 
+def test_devices_whose_work_belongs_to_no_step_compare_as_whole_runs():
+    # v1 has a step and a kernel that nothing links to it; v2 has two steps with a kernel each.
+    def one(number):
+        at = 100 * number
+        call = launch("cudaLaunchKernel", at + 15, 1, correlation=number)
+        return [step(number, at, 100), op("a", at + 10, 20), call, kernel("k", at + 30, 20, correlation=number)]
+
+    runs = {"v1": [step(1, 0, 100), op("a", 10, 50), kernel("k", 500, 30)], "v2": [one(1), one(2)]}
+    assert headline(**runs)[:2] == [("E2E Time", 0, 30, 120, 90, 1.0), ("Computing Time", 1, 30, 40, 10, 10 / 90)]
+    counts = "select run_id, step_count, complete_step_count from marts.run order by 1"
+    assert views(**runs).rows(counts) == [("v1", 1, 0), ("v2", 2, 2)]
+
+
 def test_two_runs_with_devices_are_not_judged_by_the_host():
     run = [op("a", 0, 5), kernel("k", 2, 10)]
     assert "Host Wall Clock" not in [row[0] for row in headline(v1=run, v2=run)]
