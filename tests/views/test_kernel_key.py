@@ -23,6 +23,10 @@ SAME = [
         "void k<__nv_dl_wrapper_t<__nv_dl_tag<void (*)(int), &g, (unsigned int)1> > >",
         "void k<__nv_dl_wrapper_t<__nv_dl_tag<void (*)(int), &g, (unsigned int)22> > >",
     ),
+    (
+        "void k<__nv_dl_wrapper_t<__nv_dl_tag<void (*)(at::Vec<float, 4u>), &g<at::Vec<float, 4u> >, 3u> > >",
+        "void k<__nv_dl_wrapper_t<__nv_dl_tag<void (*)(at::Vec<float, 4u>), &g<at::Vec<float, 4u> >, 9u> > >",
+    ),
     ("_ZN2at6kernelIZNS_3addERNS_4IterEEUlffE_EEvT_", "_ZN2at6kernelIZNS_3addERNS_4IterEEUlffE3_EEvT_"),
     ("void (anonymous namespace)::k(int)", "void <unnamed>::k(int)"),
     ("void at::(anonymous namespace)::k(int)", "void at::_GLOBAL__N__1c2a9f0b_10_Foo_cu_5e2b1a0c::k(int)"),
