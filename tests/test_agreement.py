@@ -49,7 +49,8 @@ def given_pairs():
     """Neighbours among the given traces, and among the profiles; one of each with the other; pairs of the cases."""
     if not SHARED.is_dir():
         return []
-    profiles = [] if SMALL_ALONE else sorted(path for path in (SHARED / "npu").iterdir() if path.is_dir())
+    folders = [] if SMALL_ALONE else sorted(path for path in (SHARED / "npu").iterdir() if path.is_dir())
+    profiles = [min(folder.glob("*_ascend_*"), default=folder) for folder in folders]  # of several ranks the first
     cases = [
         sorted(path for path in case.iterdir() if path.suffix in (".json", ".gz"))
         for case in sorted(CASES.iterdir())
