@@ -1,7 +1,7 @@
 -- Events that last and are understood: one row per complete event, or begin with its end, whose category or track tells what it is.
 --
--- Where a category is none of `seeds.event_category`, the track decides by `seeds.track`. Of asynchronous ranges (b and e) only activities of devices are
--- read: on the host they are on no thread's stack.
+-- Where a category is none of `seeds.event_category`, the track decides by `seeds.track` (`macros.event_kind`). Of asynchronous ranges (b and e) only
+-- activities of devices are read: on the host they are on no thread's stack.
 --
 -- @title Events
 -- @grain run_id, event_index
@@ -55,7 +55,7 @@ union all
 select
     event.run_id,
     event.event_index,
-    track.event_kind,
+    macros.event_kind(event.category, category.event_kind, track.event_kind, track.is_told_by_thread) as event_kind,
     coalesce(event.name, '') as event_name,
     track.pid,
     track.tid,
@@ -78,7 +78,10 @@ inner join staging.stg_event_category as category
     on event.run_id = category.run_id and coalesce(event.category, '') = category.event_category
 inner join staging.stg_track as track
     on event.run_id = track.run_id and coalesce(event.pid, '') = track.pid and coalesce(event.tid, '') = track.tid
-where event.phase = 'X' and category.event_kind is null and track.event_kind is not null
+where
+    event.phase = 'X'
+    and category.event_kind is null
+    and macros.event_kind(event.category, category.event_kind, track.event_kind, track.is_told_by_thread) is not null
 union all
 select
     run_id,

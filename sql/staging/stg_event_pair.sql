@@ -94,7 +94,7 @@ select
     pair.end_index is not null as is_paired,
     event.is_async,
     event.category,
-    coalesce(category.event_kind, track.event_kind) as event_kind,
+    macros.event_kind(event.category, category.event_kind, track.event_kind, track.is_told_by_thread) as event_kind,
     coalesce(event.name, finish.name, '') as event_name,
     event.pid,
     event.tid,

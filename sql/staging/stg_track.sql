@@ -15,6 +15,7 @@
 -- @column process_name name Name of the process, else its id
 -- @column thread_name name Name of the thread, else its id
 -- @column event_kind category What its events are where their category does not tell; NULL where the track does not either
+-- @column is_told_by_thread flag Does the thread tell that, not the process alone?
 -- @column device id Device
 -- @column stream id Stream
 with
@@ -49,7 +50,10 @@ named as (
 ),
 
 told as (
-    select named.*, min_by(rule.kind, rule.rule_order) as event_kind
+    select
+        named.*,
+        min_by(rule.kind, rule.rule_order) as event_kind,
+        coalesce(min_by(rule.thread, rule.rule_order) <> '*', false) as is_told_by_thread
     from named
     left join seeds.track as rule
         on lower(named.process_name) glob lower(rule.process) and lower(named.thread_name) glob lower(rule.thread)
@@ -81,6 +85,7 @@ select
     numbered.process_name,
     numbered.thread_name,
     numbered.event_kind,
+    numbered.is_told_by_thread,
     case when numbered.is_engine then coalesce(numbered.device, only_device.device) else numbered.device end as device,
     case
         when numbered.process_device is not null or not numbered.is_device

@@ -22,7 +22,9 @@ unread as (
         on event.run_id = category.run_id and coalesce(event.category, '') = category.event_category
     inner join staging.stg_track as track
         on event.run_id = track.run_id and coalesce(event.pid, '') = track.pid and coalesce(event.tid, '') = track.tid
-    where event.phase = 'X' and category.event_kind is null and track.event_kind is null
+    where
+        event.phase = 'X'
+        and macros.event_kind(event.category, category.event_kind, track.event_kind, track.is_told_by_thread) is null
     union all
     select
         run_id,

@@ -365,10 +365,21 @@ def test_a_copy_engine_is_of_the_only_device_where_it_names_none(devices, engine
     assert house.rows(copies) == [(expected, "memcpy")]
 
 
-def test_a_category_that_is_not_known_on_the_track_of_a_device_is_read():
-    house = views(event("work", "gemm", 10, 5, pid="GPU 3", tid="Stream 7"), event("work", "?", 10, 5, pid="x"))
-    assert activities(house) == [("gemm", "kernel", 3, 7, 10, 5)]
-    assert unread(house) == [("not_understood", "X", "work", "", 1)]
+def test_a_category_that_is_not_known_is_read_on_a_stream_of_a_device_and_told_elsewhere():
+    house = views(
+        event("work", "gemm", 10, 5, pid="GPU 3", tid="Stream 7"),
+        event("work", "?", 10, 5, pid="x"),
+        event("memory_trace", "cudaMalloc", 0, 90, pid="GPU 3", tid="Memory"),  # of the device, but who knows what
+        begin("pm_sampling", 0, tid="Counters", pid="GPU 3", category="sm"),
+        end("pm_sampling", 90, tid="Counters", pid="GPU 3"),
+        plain("add", 20, 5, "GPU 3", "Queue"),
+    )
+    assert activities(house) == [("gemm", "kernel", 3, 7, 10, 5), ("add", "kernel", 3, None, 20, 5)]
+    assert unread(house) == [
+        ("not_understood", "B", "sm", "", 1),
+        ("not_understood", "X", "memory_trace", "", 1),
+        ("not_understood", "X", "work", "", 1),
+    ]
 
 
 def test_a_conversion_from_nsight_systems_that_has_the_host_on_tracks_of_the_device():
