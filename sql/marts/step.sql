@@ -37,7 +37,7 @@ launched as (
 launch as (
     select run_id, event_index, parent_index, step
     from intermediate.int_host_call
-    where call_kind = 'runtime' and step is not null and call_name ilike '%launch%' and call_name not ilike '%hostfunc%'
+    where call_kind = 'runtime' and step is not null and macros.is_launch_name(call_name)
 ),
 
 -- A launch of the driver inside one of the runtime is the same launch; the activity may have the id of either.

@@ -132,15 +132,16 @@ def test_a_wait_is_no_device_time_and_a_driver_call_launches():
     ]
 
 
-def test_a_launch_of_the_driver_inside_one_of_the_runtime_is_the_same_launch():
+@pytest.mark.parametrize("driver", ["zeCommandListAppendLaunchKernel", "zeCommandListImmediateAppendKernel"])
+def test_a_launch_of_the_driver_inside_one_of_the_runtime_is_the_same_launch(driver):
     """Each has a number of its own, and the kernel that of either: the step is complete, with three launches."""
     house = views(
         event("user_annotation", "ProfilerStep#1", 0, 100),
         event("xpu_runtime", "urEnqueueKernelLaunch", 10, 9, correlation=1),
-        event("xpu_driver", "zeCommandListAppendLaunchKernel", 12, 5, correlation=2),
+        event("xpu_driver", driver, 12, 5, correlation=2),
         event("xpu_runtime", "urEnqueueKernelLaunch", 20, 9, correlation=3),
-        event("xpu_driver", "zeCommandListAppendLaunchKernel", 22, 5, correlation=4),
-        event("xpu_driver", "zeCommandListAppendLaunchKernel", 32, 5, correlation=5),
+        event("xpu_driver", driver, 22, 5, correlation=4),
+        event("xpu_driver", driver, 32, 5, correlation=5),
         kernel("of the runtime", 50, 5, correlation=1),
         kernel("of the driver", 60, 5, correlation=4),
         kernel("of the driver alone", 70, 5, correlation=5),

@@ -33,6 +33,12 @@ def test_a_step_is_complete_where_every_kernel_launch_has_its_activity():
         "hipExtModuleLaunchKernel",
         "cudaGraphLaunch",
         "cudaLaunchCooperativeKernel",
+        "urEnqueueKernelLaunchWithArgsExp",
+        "zeCommandListAppendLaunchKernel",
+        "zeCommandListImmediateAppendKernel",
+        "clEnqueueNDRangeKernel",
+        "muLaunchKernel",
+        "runFunction - job_launch",
     ],
 )
 def test_every_way_to_launch_a_kernel_must_have_its_activity(name):
@@ -40,7 +46,7 @@ def test_every_way_to_launch_a_kernel_must_have_its_activity(name):
     assert house.one(STEP.format("is_complete, launch_count")) == (1, False, 1)
 
 
-@pytest.mark.parametrize("name", ["cudaLaunchHostFunc", "cudaMemcpyAsync", "cudaDeviceSynchronize"])
+@pytest.mark.parametrize("name", ["cudaLaunchHostFunc", "cudaMemcpyAsync", "urEnqueueUSMMemcpy", "cudaStreamWaitEvent"])
 def test_other_runtime_calls_need_none(name):
     house = views(step(1, 0, 100), launch(name, 10, 1, correlation=5), kernel("k", 500, 5))
     assert house.one(STEP.format("is_complete, launch_count")) == (1, True, 0)
