@@ -34,6 +34,14 @@ if TYPE_CHECKING:
 DEFAULT_WAREHOUSE = "tracemill-warehouse"
 # Levels of Ascend profilers that leave out what several views are made of.
 _SHALLOW = ("Level_none", "Level0")
+# What is said of a run without device activities, by what is known of its devices instead.
+_WITHOUT_ACTIVITIES = {
+    None: "no device activity in this trace{known}, so device time, its split and kernels are empty",
+    "overlap analysis": "of devices the trace has the profiler's Overlap Analysis alone: device time and its split are"
+    " those of the analysis, kernels are empty",
+    "tables": "of devices there are tables alone, of sums, transfers or memory: device time, its split and kernels are"
+    " empty",
+}
 PathLike = str | os.PathLike[str]
 Writer = Callable[[Comparison, Path], Iterator[Path]]
 
@@ -294,10 +302,9 @@ def _notes(sides: Sequence[Side]) -> Iterator[str]:
     """What a reader must know before the figures."""
     for side in sides:
         run = side.run
-        if not run["device_activity_count"]:
+        if run["device_source"] in _WITHOUT_ACTIVITIES:
             known = " that is understood" if run["not_understood_count"] else ""
-            empty = "so device time, its split and kernels are empty"
-            yield f"{run['run_id']}: no device activity in this trace{known}, {empty}"
+            yield f"{run['run_id']}: {_WITHOUT_ACTIVITIES[run['device_source']].format(known=known)}"
         if run["profiler_level"] in _SHALLOW:
             missing = "types, shapes and units of kernels, tasks of collectives and calls of CANN"
             yield f"{run['run_id']}: recorded at {run['profiler_level']}; for {missing} record at Level1 or above"

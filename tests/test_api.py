@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -231,6 +233,31 @@ def test_a_host_only_trace_compares_and_says_why_the_split_is_empty(tmp_path, ho
     assert calls == {"aten::empty": 4_000, "aten::add": 5_000}
     operators = rows(house, "select distinct device_duration_ns from marts.operator where run_id = 'host'")
     assert operators == [{"device_duration_ns": None}]
+
+
+ANALYSIS = json.dumps(
+    [
+        {"ph": "M", "name": "process_name", "pid": 7, "args": {"name": "Overlap Analysis"}},
+        {"ph": "X", "name": "Computing", "pid": 7, "tid": 0, "ts": "100.000", "dur": 5},
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("analysis.json", ANALYSIS, "of devices the trace has the profiler's Overlap Analysis alone"),
+        ("op_statistic.csv", "OP Type,Core Type,Total Time(us)\nAdd,AI_CORE,5\n", "of devices there are tables alone"),
+        ("api_statistic.csv", "Level,API Name,Time(us),Count\nacl,aclrtMalloc,5,1\n", "no device activity"),
+    ],
+)  # fmt: skip
+def test_what_is_known_of_devices_without_their_activities_is_said_before_the_figures(
+    tmp_path, house, name, content, said
+):
+    (tmp_path / name).write_text(content)
+    result = pipeline.compare(tmp_path / name, traces.write(tmp_path / "device.json"), warehouse=house)
+    (note,) = [note for note in result.notes if "device" in note]
+    assert note.startswith(f"{Path(name).stem}: {said}")
 
 
 def test_a_salvaged_run_is_marked_and_its_problems_are_rows(tmp_path, house):

@@ -66,33 +66,32 @@ arrival as (
     group by flow.run_id, flow.pid, flow.time_ns
 ),
 
--- The task of a kernel in the trace: it starts when the row of the details says.
+-- The task of a kernel in the trace: it starts when the row of the details says, on the same device where the row tells one.
 place as (
     select
         task.run_id,
         task.start_ns,
+        case when grouping(task.device) = 0 then task.device end as of_device,
+        min_by(task.device, task.event_index) as device,
         min_by(task.stream, task.event_index) as stream,
         min(arrival.flow_index) as flow_index,
         bool_or(arrival.run_id is not null) as has_flow
     from task
     left join arrival on task.run_id = arrival.run_id and task.pid = arrival.pid and task.start_ns = arrival.time_ns
     where not task.is_copy
-    group by task.run_id, task.start_ns
+    group by grouping sets ((task.run_id, task.start_ns), (task.run_id, task.start_ns, task.device))
 ),
 
-known_device as (
-    select run_id, min(device) as device
-    from (
-        select run_id, device from staging.stg_kernel_detail
-        union all
-        select run_id, device from task
-        union all
-        select run_id, device from staging.stg_memory_sample
-    )
-    group by run_id
+detail as (
+    select
+        *,
+        case
+            when run_id in (select run_id from intermediate.int_track_device where is_told and process_kind = 'task') then device
+        end as track_device
+    from staging.stg_kernel_detail
 ),
 
-has_details as (select distinct run_id from staging.stg_kernel_detail where not is_communication),
+has_details as (select distinct run_id from detail where not is_communication),
 
 has_groups as (select distinct run_id from event where track = 'collective'),
 
@@ -104,7 +103,7 @@ npu_kernel as (
         detail.kernel_name as activity_name,
         detail.kernel_type,
         detail.accelerator_core,
-        detail.device,
+        coalesce(detail.device, place.device, known.device, 0) as device,
         coalesce(detail.stream, place.stream) as stream,
         detail.start_ns,
         detail.duration_ns,
@@ -119,15 +118,22 @@ npu_kernel as (
         null::varchar as process_group,
         detail.is_communication as is_collective,
         null::varchar as args
-    from staging.stg_kernel_detail as detail
-    left join place on detail.run_id = place.run_id and detail.start_ns = place.start_ns and not detail.is_communication
+    from detail
+    left join place
+        on
+            detail.run_id = place.run_id
+            and detail.start_ns = place.start_ns
+            and detail.track_device is not distinct from place.of_device
+            and not detail.is_communication
+    left join intermediate.int_known_device as known on detail.run_id = known.run_id and known.place = 1
     where not detail.is_communication or detail.run_id not in (select run_id from has_groups)
     union all
     select
         task.run_id, task.event_index, 'kernel', task.event_name, null, task.task_type, task.device, task.stream, task.start_ns,
         task.duration_ns, place.flow_index, null, null, null, null, null, null, null, null, false, null
     from task
-    left join place on task.run_id = place.run_id and task.start_ns = place.start_ns
+    left join place
+        on task.run_id = place.run_id and task.start_ns = place.start_ns and task.device = place.of_device
     where
         task.run_id not in (select run_id from has_details)
         and not task.is_copy
@@ -161,7 +167,7 @@ npu_copy as (
     left join arrival on task.run_id = arrival.run_id and task.pid = arrival.pid and task.start_ns = arrival.time_ns
     where
         task.is_copy
-        and (task.run_id, task.stream) in (select (run_id, stream) from npu_kernel where not is_collective)
+        and (task.run_id, task.device, task.stream) in (select (run_id, device, stream) from npu_kernel where not is_collective)
 ),
 
 npu as (
@@ -201,30 +207,29 @@ select
 from staging.stg_device_activity
 union all
 select
-    npu.run_id,
-    npu.event_index,
+    run_id,
+    event_index,
     true as is_npu,
-    npu.activity_kind,
-    npu.activity_name,
-    npu.kernel_type,
-    npu.accelerator_core,
-    coalesce(npu.device, known_device.device, 0) as device,
-    npu.stream,
-    npu.start_ns,
-    npu.duration_ns,
-    case when npu.duration_ns >= 0 then npu.start_ns + npu.duration_ns end as end_ns,
+    activity_kind,
+    activity_name,
+    kernel_type,
+    accelerator_core,
+    device,
+    stream,
+    start_ns,
+    duration_ns,
+    case when duration_ns >= 0 then start_ns + duration_ns end as end_ns,
     null as correlation,
-    npu.flow_index,
+    flow_index,
     null as external_id,
-    npu.recorded_step,
-    npu.bytes,
-    npu.kernel_shapes,
-    npu.core_ns,
-    npu.matrix_ns,
-    npu.vector_ns,
-    npu.wait_ns,
-    npu.process_group,
-    npu.is_collective,
-    npu.args
+    recorded_step,
+    bytes,
+    kernel_shapes,
+    core_ns,
+    matrix_ns,
+    vector_ns,
+    wait_ns,
+    process_group,
+    is_collective,
+    args
 from npu
-left join known_device on npu.run_id = known_device.run_id

@@ -1,12 +1,13 @@
--- What the profiler's own Overlap Analysis found for the whole run: one row per run that has it, of one device.
+-- What the profiler's own Overlap Analysis found for the whole run: one row per run that has it, and device.
 --
 -- Its tracks have intervals that do not overlap one another, so that their durations sum to lengths of unions. What an interval is stands in
 -- the name of its track, and in its own; an analysis without either is none.
 --
 -- @title Overlap Analysis
--- @grain run_id
--- @order run_id
+-- @grain run_id, device
+-- @order run_id, device
 -- @column run_id id Run
+-- @column device id Device
 -- @column e2e_ns duration_ns From the first start to the last end
 -- @column compute_ns duration_ns Computing
 -- @column communication_ns duration_ns Communication
@@ -27,6 +28,7 @@ interval as (
 
 select
     run_id,
+    device,
     max(end_ns) - min(start_ns) as e2e_ns,
     coalesce(sum(duration_ns) filter (where kind = 'Computing'), 0)::bigint as compute_ns,
     coalesce(sum(duration_ns) filter (where kind = 'Communication'), 0)::bigint as communication_ns,
@@ -35,5 +37,4 @@ select
     count(*) as interval_count
 from interval
 where kind is not null
-group by run_id
-having count(distinct pid) = 1
+group by run_id, device

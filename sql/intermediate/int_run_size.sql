@@ -7,6 +7,7 @@
 -- @column run_id id Run
 -- @column is_npu flag Is it of an Ascend device? NULL without device activities
 -- @column has_timeline flag Are there events of a trace, and not only tables, which leave out copies?
+-- @column device_source category What is known of the devices: activities, else overlap analysis, else tables; NULL for nothing
 -- @column device_activity_count count Device activities that count
 -- @column quarantined_count count Device activities without a usable time
 -- @column untimed_call_count count Host calls without a usable time
@@ -46,12 +47,30 @@ timeline as (
 
 memory as (
     select run_id, count(*) as memory_event_count from intermediate.int_allocation group by run_id
+),
+
+-- Those that say something of a device without its activities.
+told as (
+    select run_id from staging.stg_statistic where source not in ('api_statistic', 'operator_details')
+    union
+    select run_id from staging.stg_communication_operation
+    union
+    select run_id from staging.stg_communication_transfer
+    union
+    select run_id from staging.stg_allocation
+    union
+    select run_id from staging.stg_memory_sample
 )
 
 select
     run.run_id,
     activity.is_npu,
     not coalesce(activity.is_npu, false) or timeline.run_id is not null as has_timeline,
+    case
+        when activity.device_activity_count > 0 then 'activities'
+        when run.run_id in (select run_id from intermediate.int_overlap) then 'overlap analysis'
+        when run.run_id in (select run_id from told) then 'tables'
+    end as device_source,
     coalesce(activity.device_activity_count, 0) as device_activity_count,
     coalesce(activity.quarantined_count, 0) as quarantined_count,
     coalesce(untimed.untimed_call_count, 0) as untimed_call_count,

@@ -15,7 +15,7 @@
 -- @column event_name name Name
 -- @column pid id Process
 -- @column tid id Thread
--- @column device id Device, where the event tells
+-- @column device id Device that the event tells, else that of its process
 -- @column stream id Stream: the number in the thread id
 -- @column start_ns timestamp_ns Start
 -- @column duration_ns duration_ns Duration
@@ -45,7 +45,7 @@ select
     event.event_name,
     event.pid,
     event.tid,
-    event.device,
+    coalesce(event.device, track.device) as device,
     macros.last_number(event.tid) as stream,
     event.start_ns,
     event.duration_ns,
@@ -55,4 +55,9 @@ select
     event.args
 from staging.stg_event as event
 left join thread on event.run_id = thread.run_id and event.pid = thread.pid and event.tid = thread.tid
+left join intermediate.int_track_device as track
+    on
+        event.run_id = track.run_id
+        and event.pid = track.pid
+        and track.process_kind = case event.event_kind when 'plane' then 'collective' else event.event_kind end
 where event.event_kind in ('task', 'collective', 'plane', 'overlap', 'cann')

@@ -5,7 +5,7 @@
 -- kernels overlap, the time counts for the one that started first, so that the classes sum to it, too. Communication Time
 -- = Uncovered Communication Time + Overlapped Communication. On Ascend devices Uncovered Communication Time is shown by process
 -- group, too, as waiting and transmitting: Group … sum to it and Overlap of Groups. A run without device activities has one row per metric of
--- the split, with no duration. Where an Ascend profiler wrote an Overlap Analysis, E2E Time and the parts of the whole run
+-- the split, with no duration. Where an Ascend profiler wrote an Overlap Analysis of the device, E2E Time and the parts of the whole run
 -- are its own, also where the trace has no activities; it rounds each interval, so that the classes sum to its Computing Time within a nanosecond an interval. Tables of
 -- kernels without a trace do not tell copies: SDMA and Free are not known then.
 --
@@ -65,11 +65,12 @@ device as (
         )
     from counted
     inner join intermediate.int_run_size as size on counted.run_id = size.run_id
-    left join intermediate.int_overlap as overlap on counted.run_id = overlap.run_id and counted.step is null
+    left join intermediate.int_overlap as overlap
+        on counted.run_id = overlap.run_id and counted.device = overlap.device and counted.step is null
     union all by name
-    select run_id, null::bigint as step, 0 as device, e2e_ns, compute_ns, communication_ns, compute_ns + uncovered_ns as busy_ns
+    select run_id, null::bigint as step, device, e2e_ns, compute_ns, communication_ns, compute_ns + uncovered_ns as busy_ns
     from intermediate.int_overlap
-    where run_id not in (select run_id from counted)
+    where (run_id, device) not in (select (run_id, device) from counted)
 ),
 
 split as (

@@ -1,13 +1,14 @@
--- The profiler's own Overlap Analysis held against the activities: one row per run and metric, of Ascend traces that have both.
+-- The profiler's own Overlap Analysis held against the activities: one row per run, device and metric, of Ascend traces that have both.
 --
 -- Each interval of the analysis is rounded to the nanosecond, so the two may differ by a nanosecond an interval or activity. A larger
 -- difference means that the trace lacks activities, or that the analysis was made from others.
 --
 -- @title Overlap Analysis check
--- @grain run_id, metric
--- @order run_id, metric
+-- @grain run_id, device, metric
+-- @order run_id, device, metric
 -- @materialized
 -- @column run_id id Run
+-- @column device id Device
 -- @column metric name Metric
 -- @column recorded_duration_ns duration_ns In the Overlap Analysis
 -- @column computed_duration_ns duration_ns From the activities
@@ -18,6 +19,7 @@ with
 computed as (
     select
         run_id,
+        device,
         max(end_ns) - min(start_ns) as e2e_ns,
         sum(compute_part_ns)::bigint as compute_ns,
         sum(communication_part_ns)::bigint as communication_ns,
@@ -25,12 +27,13 @@ computed as (
         count(*) as activity_count
     from intermediate.int_device_time
     where step is null
-    group by run_id
+    group by run_id, device
 ),
 
 metric as (
     select
         run_id,
+        device,
         overlap.interval_count + computed.activity_count as rounding_ns,
         unnest([
             {'metric': 'E2E Time', 'recorded': overlap.e2e_ns, 'computed': computed.e2e_ns},
@@ -40,11 +43,12 @@ metric as (
             {'metric': 'Free Time', 'recorded': overlap.free_ns, 'computed': computed.e2e_ns - busy_ns}
         ], recursive := true)
     from intermediate.int_overlap as overlap
-    inner join computed using (run_id)
+    inner join computed using (run_id, device)
 )
 
 select
     run_id,
+    device,
     metric,
     recorded as recorded_duration_ns,
     computed as computed_duration_ns,

@@ -18,6 +18,7 @@
 -- @column complete_step_count count Steps in which every kernel launch has its activity, 0 where all of these are idle; NULL without steps or device activities
 -- @column event_count count Events in the trace
 -- @column device_activity_count count Device activities that count
+-- @column device_source category What is known of the devices: activities, else overlap analysis, else tables; NULL for nothing
 -- @column host_call_count count Host calls
 -- @column memory_event_count count Allocations and frees on devices
 -- @column world_size count Ranks of the execution
@@ -80,6 +81,7 @@ select
     step.complete_step_count,
     run.event_count,
     size.device_activity_count,
+    size.device_source,
     size.host_call_count,
     size.memory_event_count,
     run.world_size,

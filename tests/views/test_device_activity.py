@@ -649,6 +649,6 @@ def test_the_counts_of_a_run():
         v2=[],
     )
     assert house.rows("select * from intermediate.int_run_size order by run_id") == [
-        ("v1", False, True, 3, 1, 0, 0, 2, 3, 2),
-        ("v2", None, True, 0, 0, 0, 0, 0, 0, 0),
+        ("v1", False, True, "activities", 3, 1, 0, 0, 2, 3, 2),
+        ("v2", None, True, None, 0, 0, 0, 0, 0, 0, 0),
     ]
