@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
@@ -24,7 +24,7 @@ from pipeline.ingestion import Ingested, ingest_sources, problem_text
 from pipeline.load.querypool import query_pool
 from pipeline.load.warehouse import Warehouse
 from pipeline.matching import Matching
-from pipeline.result import Comparison, ResultTable, Side
+from pipeline.result import AVERAGE_STEP, Comparison, ResultTable, Side
 from pipeline.tables import begin_tables, fetch, finish_tables
 from pipeline.workers import Progress, worker_count
 
@@ -101,6 +101,7 @@ def compare(
     skip: Sequence[str] = (),
     base_step: int | None = None,
     comparison_step: int | None = None,
+    average_step: bool = False,
     details: bool = True,
     modules: bool = True,
     matching: Matching | None = None,
@@ -116,12 +117,16 @@ def compare(
     """Compare two runs, each a trace or profile folder (ingested first), a run id or a label in the warehouse.
 
     Returns the result tables as Arrow; with `output` it also writes a workbook and an HTML page into that folder.
-    `only` and `skip` choose views by name; without `modules` operators are shown also where both runs have modules, and
-    `matching` says what operators are paired by. `prefer`, `gpu_flow_cat` and `workers` as in `ingest`. `memory` limits
-    DuckDB (`2GB`; half of the machine without it). Raises UsageError for an unknown run, step or view.
+    `average_step` compares average complete steps instead of whole runs. `only` and `skip` choose views by name;
+    without `modules` operators are shown also where both runs have modules, and `matching` says what operators are
+    paired by. `prefer`, `gpu_flow_cat` and `workers` as in `ingest`. `memory` limits DuckDB (`2GB`; half of the machine
+    without it). Raises UsageError for an unknown run, step or view.
     """
     house = Warehouse(warehouse_folder(warehouse), memory)
-    views = _chosen(house.catalog, only, skip, details)
+    if average_step and (base_step, comparison_step) != (None, None):
+        raise UsageError("--average-step compares the average steps of both runs; name no step beside it")
+    steps = (AVERAGE_STEP, AVERAGE_STEP) if average_step else (base_step, comparison_step)
+    views = _chosen(house.catalog, only, skip, details and not average_step)
     sources = {
         side: replace(source, flow_category=gpu_flow_cat)
         for side in (base, comparison)
@@ -136,10 +141,8 @@ def compare(
     ingested = dict(zip(sources, (run.run_id for run in done), strict=True))
     run_ids = [ingested.get(side) or _known_run(house, os.fspath(side)) for side in (base, comparison)]
     with house.connect(sorted(set(run_ids))) as connection:
-        views = _alternative(connection, views, run_ids, modules)
-        sides = [
-            _side(connection, house, run, step) for run, step in zip(run_ids, (base_step, comparison_step), strict=True)
-        ]
+        views = _alternative(connection, views, run_ids, modules and not average_step)
+        sides = [_side(connection, house, run, step) for run, step in zip(run_ids, steps, strict=True)]
         with query_pool(connection, house.at_once(run_ids)) as submit:
             begun = begin_tables(submit, views, sides, matching or Matching())
             writers = {} if output is None else _writers(xlsx, html)  # queries leave the time for it
@@ -284,7 +287,9 @@ def _known_run(house: Warehouse, name: str) -> str:
 
 def _side(connection: duckdb.DuckDBPyConnection, house: Warehouse, run_id: str, step: int | None) -> Side:
     (run,) = fetch(connection, "select * from marts.run where run_id = $run", {"run": run_id}).to_pylist()
-    if step is not None:
+    if step == AVERAGE_STEP and not _averages(run):
+        raise UsageError(f"run {run_id} has no complete step to average over; compare whole runs")
+    if step is not None and step != AVERAGE_STEP:
         existing = [
             row[0]
             for row in connection.execute(
@@ -313,7 +318,7 @@ def _notes(sides: Sequence[Side]) -> Iterator[str]:
     counts = [side.run["step_count"] for side in sides]
     if counts[0] != counts[1] and sides[0].step is None and sides[1].step is None:
         told = f"the runs recorded {counts[0]} and {counts[1]} steps: sums over whole runs do not compare"
-        without = [side.run["run_id"] for side in sides if not _averages(side)]
+        without = [side.run["run_id"] for side in sides if not _averages(side.run)]
         yield (
             f"{told}, and {' and '.join(without)} recorded no whole step"
             if without
@@ -321,10 +326,10 @@ def _notes(sides: Sequence[Side]) -> Iterator[str]:
         )
 
 
-def _averages(side: Side) -> bool:
+def _averages(run: Mapping[str, Any]) -> bool:
     """Does a run have steps to average over? Those of a run without device activities cannot lack any."""
-    complete = side.run["complete_step_count"]
-    return bool(side.run["step_count"] if complete is None else complete)
+    complete = run["complete_step_count"]
+    return bool(run["step_count"] if complete is None else complete)
 
 
 def query(sql: str, *, warehouse: PathLike | None = None, memory: str | None = None) -> pa.Table:

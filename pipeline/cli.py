@@ -105,6 +105,9 @@ def compare(
     comparison_step: Annotated[
         int | None, typer.Option("--comparison-step", metavar="N", help="Only this step of the comparison.")
     ] = None,
+    average_step: Annotated[
+        bool, typer.Option("--average-step", help="Compare average complete steps instead of whole runs.")
+    ] = False,
     top: Annotated[int, typer.Option("--top", metavar="N", min=0, help="Rows of each table on screen.")] = 10,
     xlsx: Annotated[bool, typer.Option("--xlsx/--no-xlsx", help="Write the workbook.")] = True,
     html: Annotated[bool, typer.Option("--html/--no-html", help="Write the HTML page.")] = True,
@@ -141,6 +144,7 @@ def compare(
             skip=skip or (),
             base_step=base_step,
             comparison_step=comparison_step,
+            average_step=average_step,
             details=details,
             modules=modules,
             matching=Matching(use_input_shape, read_name_map(op_name_map or "{}"), max_kernel_num),

@@ -67,19 +67,31 @@ class ResultTable:
 # Keys that name the compared scopes: said once, in a title, never in a row.
 SCOPE_KEYS = frozenset({"base_run_id", "base_step", "comparison_run_id", "comparison_step"})
 
+# What stands for the average complete step where a step is asked for (macros.average_step).
+AVERAGE_STEP = -1
+
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison: the row of `marts.run`, the step (None for the whole run), what is wrong with it."""
+    """One side of a comparison: the row of `marts.run`, the step, and what is wrong with the run.
+
+    The step is a number, AVERAGE_STEP, or None for the whole run.
+    """
 
     run: dict[str, Any]
     step: int | None
     problems: tuple[str, ...] = ()
 
     @property
+    def scope(self) -> str:
+        """What of the run is compared."""
+        named = {None: "whole run", AVERAGE_STEP: "average step"}
+        return named.get(self.step, f"step {self.step}")
+
+    @property
     def title(self) -> str:
         """Name for titles: run id, step, and the mark of a salvaged run."""
-        step = f", step {self.step}" if self.step is not None else ""
+        step = f", {self.scope}" if self.step is not None else ""
         mark = f" [{self.run['status']}]" if self.run["status"] != "complete" else ""
         return f"{self.run['run_id']}{step}{mark}"
 

@@ -52,7 +52,11 @@ def _rows(connection: duckdb.DuckDBPyConnection, view: View, sides: Sequence[Sid
         for key in keys
     ]
     where = " and ".join(conditions or ["false"])
-    query = f"select * from {view.qualified} where {where} order by {view.order}"
+    source = view.qualified
+    # Comparisons have the pairs of equal steps; any other is computed for this query.
+    if keys and base.step != comparison.step and "base_step" in keys:
+        source, where = f"{source}_of_steps({', '.join(f'${key}' for key in values)})", "true"
+    query = f"select * from {source} where {where} order by {view.order}"
     return fetch(connection, query, {key: values[key] for key in keys})
 
 

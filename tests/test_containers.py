@@ -201,7 +201,7 @@ def test_the_rest_of_a_damaged_file_belongs_to_its_hash(tmp_path, name):
     hashes = set()
     for end in (b"one", b"another"):
         (tmp_path / "t").write_bytes(packed + bytes(3 << 20) + end)
-        report = drained(tmp_path / "t")  # the nonsense may stand for much text, which nobody reads here
+        _rows, report = read(tmp_path / "t") if name == "gz" else (0, drained(tmp_path / "t"))
         hashes.add(report.content_hash)
         assert report.source_bytes == (tmp_path / "t").stat().st_size
     assert len(hashes) == 2

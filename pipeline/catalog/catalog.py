@@ -10,13 +10,14 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+from pipeline.catalog.comparison import with_comparisons
 from pipeline.catalog.header import VIEW_LAYERS, Macro, View, parse_macro, parse_view
 from pipeline.errors import CatalogError, UsageError
 from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
 
 # Version of the marts' public columns (semver). A removed or changed column is a new major version, an added one
 # a new minor; `sql/catalog.lock` holds the columns that the version stands for.
-CATALOG_VERSION = "1.4.0"
+CATALOG_VERSION = "2.0.0"
 
 # What a layer may read: itself where listed, never a later one.
 READABLE = {
@@ -47,6 +48,7 @@ class Catalog:
         self.macros = {p.stem: parse_macro(p) for p in sorted(self.folder.glob("macros/*.sql"))}
         self.seeds = {p.stem: _read_seed(p, extensions) for p in sorted(self.folder.glob("seeds/*.csv"))}
         views = [parse_view(p) for layer in VIEW_LAYERS for p in sorted(self.folder.glob(f"{layer}/*.sql"))]
+        views = with_comparisons(views, self.folder / "templates")
         self.views = {view.qualified: view for view in self._ordered(views)}
         lint(self)
 
@@ -57,8 +59,10 @@ class Catalog:
 
     @property
     def comparisons(self) -> list[View]:
-        """Marts that compare two runs, in the order in which they are shown."""
-        return sorted((view for view in self.marts if view.is_comparison), key=lambda view: view.position)
+        """Marts that compare two runs and have a sheet, in the order in which they are shown."""
+        return sorted(
+            (view for view in self.marts if view.is_comparison and view.sheet), key=lambda view: view.position
+        )
 
     @property
     def materialized(self) -> list[View]:

@@ -16,6 +16,8 @@
 -- @order column desc, column
 -- @rank diff_column, diff_column      (where rows rank by a difference: by the first that both runs have figures for)
 -- @materialized                        (where the result is kept per run as Parquet)
+-- @comparison kernel_comparison        (the view made to compare these rows of two runs: `declaration.py` has its tags;
+--                                       @sheet, @headline, @position, @requires and @alternative are then its own)
 -- @column name type meaning            (every output column, in order)
 """
 
@@ -25,6 +27,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.catalog import declaration as declared
+from pipeline.catalog.declaration import Declaration, listed
 from pipeline.errors import CatalogError
 
 # Semantic column types, closed: each allows these DuckDB types. Renderers take labels, units and formats from them.
@@ -48,7 +52,7 @@ ALTERNATIVES = ("modules", "operators")
 VIEW_LAYERS = ("staging", "intermediate", "marts")
 _TAGS = (
     "title", "sheet", "headline", "position", "detail", "requires", "alternative", "tree",
-    "grain", "order", "rank", "materialized", "column",
+    "grain", "order", "rank", "materialized", "column", *declared.TAGS,
 )  # fmt: skip
 _REFERENCE = re.compile(r"\b(raw|seeds|macros|staging|intermediate|marts)\.([a-z_][a-z0-9_]*)")
 _COMMENT_OR_STRING = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'", re.DOTALL)
@@ -86,6 +90,7 @@ class View:
     requires: str | None = None
     tree: str | None = None
     rank: tuple[str, ...] = ()
+    comparison: Declaration | None = None
 
     @property
     def qualified(self) -> str:
@@ -134,13 +139,14 @@ def parse_view(path: Path) -> View:
         requires=single.get("requires"),
         tree=single.get("tree"),
         position=_position(path, single.get("position", "0")),
-        rank=_listed(single.get("rank")),
-        grain=_listed(single["grain"]),
+        rank=listed(single.get("rank", "")),
+        grain=listed(single["grain"]),
         order=single["order"],
         columns=columns,
         materialized="materialized" in single,
         body=body,
-        references=_references(body),
+        references=references(body),
+        comparison=declared.declaration(path, tags),
     )
     if view.alternative not in (None, *ALTERNATIVES):
         raise CatalogError(f"{path}: @alternative must be one of {', '.join(ALTERNATIVES)}")
@@ -154,7 +160,7 @@ def parse_macro(path: Path) -> Macro:
     signature, separator, expression = body.partition(" as")
     if not separator or not signature.startswith(path.stem + "("):
         raise CatalogError(f"{path}: the body must be `{path.stem}(…) as …`")
-    return Macro(path.stem, " ".join(comment.split()), signature.strip(), expression.strip(), _references(body))
+    return Macro(path.stem, " ".join(comment.split()), signature.strip(), expression.strip(), references(body))
 
 
 def _split(path: Path) -> tuple[str, str]:
@@ -190,10 +196,6 @@ def _column(path: Path, text: str) -> Column:
     return Column(*parts)
 
 
-def _listed(text: str | None) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",")) if text else ()
-
-
 def _position(path: Path, text: str) -> int:
     if not text.isdigit():
         raise CatalogError(f"{path}: @position must be a number, not {text!r}")
@@ -214,6 +216,7 @@ def _check_columns(path: Path, view: View) -> None:
             raise CatalogError(f"{path}: @rank names {name}, which is no difference of two columns")
 
 
-def _references(body: str) -> frozenset[str]:
+def references(body: str) -> frozenset[str]:
+    """Qualified names that a body reads, without those in comments and strings."""
     bare = _COMMENT_OR_STRING.sub(" ", body)
     return frozenset(f"{schema}.{name}" for schema, name in _REFERENCE.findall(bare))

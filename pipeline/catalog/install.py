@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from pipeline.align import install_alignment
 from pipeline.catalog.catalog import Catalog, Seed
+from pipeline.catalog.comparison import macro_of_steps
 from pipeline.catalog.header import COLUMN_TYPES, View
 from pipeline.errors import CatalogError
 from pipeline.schema import RAW_TABLES
@@ -47,8 +48,12 @@ def install(
     views = catalog.read_by(catalog.materialized) if compute else list(catalog.views.values())
     _create_views(connection, catalog, views, partitions, compute)
     _check(connection, views)
-    if comments and not compute:
-        _comment(connection, views)
+    if not compute:
+        for view in catalog.marts:
+            if view.is_comparison and (of_steps := macro_of_steps(catalog.views, view)):
+                connection.execute(f"create macro {of_steps}")
+        if comments:
+            _comment(connection, views)
 
 
 def install_partitions(

@@ -141,7 +141,7 @@ def _scope(side: Side) -> str:
     complete = side.run["complete_step_count"]
     if complete is not None and complete < side.run["step_count"]:
         steps += f", {complete:,} complete"
-    return f"whole run, {steps}" if side.step is None else f"step {side.step}, {steps}"
+    return f"{side.scope}, {steps}"
 
 
 def _recorded(side: Side) -> str:

@@ -224,8 +224,7 @@ def _about(result: Comparison, overflow: list[Path]) -> Iterator[tuple[str | Non
     for key in result.base.run:
         base, comparison = result.base.run[key], result.comparison.run[key]
         yield key, None if base is None else str(base), None if comparison is None else str(comparison)
-    steps = ["whole run" if side.step is None else str(side.step) for side in (result.base, result.comparison)]
-    yield "step", steps[0], steps[1]
+    yield "scope", result.base.scope, result.comparison.scope
     yield "catalog version", result.catalog_version, None
     yield "catalog fingerprint", result.fingerprint, None
     yield from ((f"option {name}", value, None) for name, value in result.options.items() if value)

@@ -7,9 +7,9 @@
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, row_order
 -- @order base_run_id, base_step, comparison_run_id, comparison_step, row_order
 -- @column base_run_id id Run compared with
--- @column base_step id Its step; NULL for the whole run
+-- @column base_step id Its step; −1 for the average step, NULL for the whole run
 -- @column comparison_run_id id Run compared
--- @column comparison_step id Its step; NULL for the whole run
+-- @column comparison_step id Its step; −1 for the average step, NULL for the whole run
 -- @column row_order id Place of the pair
 -- @column base_index id Operator call of the base, its place in the file
 -- @column comparison_index id Operator call of the comparison, its place in the file

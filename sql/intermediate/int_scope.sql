@@ -1,10 +1,12 @@
--- Scopes of a run: one row per run for the whole of it (step is NULL), and one row per step.
+-- Scopes of a run: one row per run for the whole of it (step is NULL), one for its average step, and one per step.
 --
 -- @title Scopes
 -- @grain run_id, step
 -- @order run_id, step
 -- @column run_id id Run
--- @column step id Step; NULL for the whole run
+-- @column step id Step; −1 for the average step, NULL for the whole run
 select run_id, null::bigint as step from staging.stg_run
+union all
+select distinct run_id, macros.average_step() as step from intermediate.int_averaged_step
 union all
 select run_id, step from intermediate.int_step

@@ -1,16 +1,19 @@
--- Pairs of scopes that can be compared: one row per base scope and comparison scope.
+-- Pairs of scopes that comparisons have: one row per pair of runs and scope that both have.
+--
+-- The whole run meets the whole run, the average step the average step, and a step the one of the same number. Any other two steps are
+-- compared by the table macros `marts.…_of_steps`.
 --
 -- @title Pairs of scopes
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step
 -- @order base_run_id, base_step, comparison_run_id, comparison_step
 -- @column base_run_id id Run compared with
--- @column base_step id Its step; NULL for the whole run
+-- @column base_step id Its step; −1 for the average step, NULL for the whole run
 -- @column comparison_run_id id Run compared
--- @column comparison_step id Its step; NULL for the whole run
+-- @column comparison_step id Its step; −1 for the average step, NULL for the whole run
 select
     base.run_id as base_run_id,
     base.step as base_step,
     comparison.run_id as comparison_run_id,
     comparison.step as comparison_step
 from intermediate.int_scope as base
-cross join intermediate.int_scope as comparison
+inner join intermediate.int_scope as comparison on macros.scope(base.step) = macros.scope(comparison.step)

@@ -7,6 +7,14 @@
 -- @grain run_id, step, transport
 -- @order run_id, step, transport
 -- @materialized
+-- @sheet TransportCompare
+-- @position 65
+-- @comparison communication_transport_comparison
+-- @key transport
+-- @measure transit_duration_ns sum, difference, ratio, rank
+-- @measure bytes sum, difference
+-- @measure transport_bandwidth none
+-- @measure transfer_count sum
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column transport category RDMA, SDMA, HCCS, PCIE, SIO

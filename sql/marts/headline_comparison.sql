@@ -13,9 +13,9 @@
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, device_ordinal, metric
 -- @order device_ordinal nulls first, metric_order
 -- @column base_run_id id Run compared with
--- @column base_step id Its step; NULL for the whole run
+-- @column base_step id Its step; −1 for the average step, NULL for the whole run
 -- @column comparison_run_id id Run compared
--- @column comparison_step id Its step; NULL for the whole run
+-- @column comparison_step id Its step; −1 for the average step, NULL for the whole run
 -- @column device_ordinal id Place of the device among the run's devices, from 0; NULL for the host
 -- @column scope category step, whole run, average complete step, or average step where no run has device activities
 -- @column metric name Metric
@@ -38,11 +38,11 @@ whole as (
         comparison.duration_ns as comparison_duration_ns
     from intermediate.int_scope_pair as pair
     inner join marts.metric as base
-        on pair.base_run_id = base.run_id and pair.base_step is not distinct from base.step
+        on pair.base_run_id = base.run_id and macros.scope(pair.base_step) = macros.scope(base.step)
     inner join marts.metric as comparison
         on
             pair.comparison_run_id = comparison.run_id
-            and pair.comparison_step is not distinct from comparison.step
+            and macros.scope(pair.comparison_step) = macros.scope(comparison.step)
             and base.device_ordinal is not distinct from comparison.device_ordinal
             and base.metric = comparison.metric
     where base.is_part or base.metric in ('E2E Time', 'Free Time', 'Host Wall Clock')
@@ -50,10 +50,7 @@ whole as (
 
 average as (
     select
-        base.run_id as base_run_id,
-        null::bigint as base_step,
-        comparison.run_id as comparison_run_id,
-        null::bigint as comparison_step,
+        pair.*,
         case
             when base.complete_step_count is null and comparison.complete_step_count is null then 'average step'
             else 'average complete step'
@@ -63,12 +60,20 @@ average as (
         base.metric_order,
         base.average_duration_ns as base_duration_ns,
         comparison.average_duration_ns as comparison_duration_ns
-    from marts.step_average as base
+    from intermediate.int_scope_pair as pair
+    inner join marts.step_average as base on pair.base_run_id = base.run_id
     inner join marts.step_average as comparison
-        on base.device_ordinal is not distinct from comparison.device_ordinal and base.metric = comparison.metric
+        on
+            pair.comparison_run_id = comparison.run_id
+            and base.device_ordinal is not distinct from comparison.device_ordinal
+            and base.metric = comparison.metric
     where
-        (base.is_part or base.metric in ('E2E Time', 'Free Time', 'Host Wall Clock'))
-        and base.step_count <> comparison.step_count
+        macros.scope(pair.base_step) = macros.scope(pair.comparison_step)
+        and (
+            pair.base_step is null and base.step_count <> comparison.step_count
+            or macros.scope(pair.base_step) = macros.average_step()
+        )
+        and (base.is_part or base.metric in ('E2E Time', 'Free Time', 'Host Wall Clock'))
         and coalesce(base.complete_step_count, base.step_count) > 0
         and coalesce(comparison.complete_step_count, comparison.step_count) > 0
 ),

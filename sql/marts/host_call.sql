@@ -4,6 +4,14 @@
 -- @grain run_id, step, call_name, call_kind
 -- @order run_id, step, total_duration_ns desc, call_name
 -- @materialized
+-- @sheet ApiCompare
+-- @position 80
+-- @comparison host_call_comparison
+-- @key call_name, call_kind
+-- @measure self_duration_ns sum, difference, ratio, rank
+-- @measure total_duration_ns sum, difference, ratio
+-- @measure average_duration_ns average
+-- @measure call_count sum, difference
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column call_name name Name

@@ -8,6 +8,12 @@
 -- @grain run_id, step, device
 -- @order run_id, step, device
 -- @materialized
+-- @sheet MemoryPeakCompare
+-- @position 30
+-- @comparison memory_peak_comparison
+-- @key device_ordinal
+-- @measure peak_reserved_bytes longest, difference, ratio
+-- @measure peak_allocated_bytes longest, difference, ratio
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column device id Device

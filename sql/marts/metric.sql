@@ -3,6 +3,17 @@
 -- @title Metrics of devices and host
 -- @grain run_id, step, device_ordinal, metric
 -- @order run_id, step, device_ordinal, metric_order
+-- @sheet OverallMetrics
+-- @position 10
+-- @comparison overall_comparison
+-- @key device_ordinal, metric, parent_metric, depth
+-- @attribute metric_order
+-- @measure duration_ns sum, difference, ratio
+-- @measure share_of_e2e none
+-- @measure call_count sum, difference
+-- @measure total_duration_ns sum, difference
+-- @known duration_ns by device_ordinal is null
+-- @comparison_order device_ordinal nulls last, metric_order
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column device_ordinal id Place of the device among the run's devices, from 0; NULL for the host

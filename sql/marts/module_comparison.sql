@@ -16,9 +16,9 @@
 -- @order row_order
 -- @rank diff_device_self_duration_ns
 -- @column base_run_id id Run compared with
--- @column base_step id Its step; NULL for the whole run
+-- @column base_step id Its step; −1 for the average step, NULL for the whole run
 -- @column comparison_run_id id Run compared
--- @column comparison_step id Its step; NULL for the whole run
+-- @column comparison_step id Its step; −1 for the average step, NULL for the whole run
 -- @column row_order id Place of the row
 -- @column module_class name Class, of the base where it has the module
 -- @column module_level depth Modules around it on either side, itself counted; 0 outside any module

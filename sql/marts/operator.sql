@@ -8,6 +8,12 @@
 -- @grain run_id, step, operator_name
 -- @order run_id, step, device_duration_ns desc, operator_name
 -- @materialized
+-- @comparison operator_total_comparison
+-- @key operator_name
+-- @measure device_duration_ns sum, difference, ratio, rank
+-- @measure device_activity_count sum, difference
+-- @measure call_count sum, difference
+-- @measure host_duration_ns sum, difference, rank
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column operator_name name Top-level operator, or why there is none

@@ -11,9 +11,9 @@
 -- @order diff_device_duration_ns desc, diff_host_duration_ns desc, operator_name
 -- @rank diff_device_duration_ns, diff_host_duration_ns
 -- @column base_run_id id Run compared with
--- @column base_step id Its step; NULL for the whole run
+-- @column base_step id Its step; −1 for the average step, NULL for the whole run
 -- @column comparison_run_id id Run compared
--- @column comparison_step id Its step; NULL for the whole run
+-- @column comparison_step id Its step; −1 for the average step, NULL for the whole run
 -- @column operator_name name Top-level operator, or why there is none
 -- @column base_device_duration_ns duration_ns Device time launched, base
 -- @column base_device_activity_count count Device activities, base
@@ -28,57 +28,12 @@
 -- @column diff_call_count count Calls on the host, comparison − base
 -- @column diff_host_duration_ns duration_ns Host time, comparison − base
 -- @column ratio_device_duration_ns ratio Device time launched, comparison / base
-with
-either as (
-    select
-        pair.*,
-        entry.operator_name
-    from intermediate.int_scope_pair as pair
-    inner join marts.operator as entry
-        on pair.base_run_id = entry.run_id and macros.scope(pair.base_step) = macros.scope(entry.step)
-    union
-    select
-        pair.*,
-        entry.operator_name
-    from intermediate.int_scope_pair as pair
-    inner join marts.operator as entry
-        on pair.comparison_run_id = entry.run_id and macros.scope(pair.comparison_step) = macros.scope(entry.step)
-)
-
-select
-    either.base_run_id,
-    either.base_step,
-    either.comparison_run_id,
-    either.comparison_step,
-    either.operator_name,
-    base.device_duration_ns as base_device_duration_ns,
-    base.device_activity_count as base_device_activity_count,
-    base.call_count as base_call_count,
-    base.host_duration_ns as base_host_duration_ns,
-    comparison.device_duration_ns as comparison_device_duration_ns,
-    comparison.device_activity_count as comparison_device_activity_count,
-    comparison.call_count as comparison_call_count,
-    comparison.host_duration_ns as comparison_host_duration_ns,
-    macros.or_nothing(comparison.run_id, comparison.device_duration_ns) - macros.or_nothing(base.run_id, base.device_duration_ns) as diff_device_duration_ns,
-    macros.or_nothing(comparison.run_id, comparison.device_activity_count) - macros.or_nothing(base.run_id, base.device_activity_count) as diff_device_activity_count,
-    macros.or_nothing(comparison.run_id, comparison.call_count) - macros.or_nothing(base.run_id, base.call_count) as diff_call_count,
-    macros.or_nothing(comparison.run_id, comparison.host_duration_ns) - macros.or_nothing(base.run_id, base.host_duration_ns) as diff_host_duration_ns,
-    macros.ratio(base.device_duration_ns, comparison.device_duration_ns) as ratio_device_duration_ns
-from either
-left join marts.operator as base
-    on
-        either.base_run_id = base.run_id
-        and macros.scope(either.base_step) = macros.scope(base.step)
-        and either.operator_name is not distinct from base.operator_name
-left join marts.operator as comparison
-    on
-        either.comparison_run_id = comparison.run_id
-        and macros.scope(either.comparison_step) = macros.scope(comparison.step)
-        and either.operator_name is not distinct from comparison.operator_name
+select *
+from marts.operator_total_comparison
 where
     cast(getvariable('max_kernel_num') as bigint) is null
-    or either.operator_name in ('(no operator)', '(no launch in the trace)', '(graph launch)')
-union all
+    or operator_name in ('(no operator)', '(no launch in the trace)', '(graph launch)')
+union all by name
 select
     base_run_id,
     base_step,

@@ -14,9 +14,9 @@
 -- @order row_order
 -- @rank diff_device_duration_ns
 -- @column base_run_id id Run compared with
--- @column base_step id Its step; NULL for the whole run
+-- @column base_step id Its step; −1 for the average step, NULL for the whole run
 -- @column comparison_run_id id Run compared
--- @column comparison_step id Its step; NULL for the whole run
+-- @column comparison_step id Its step; −1 for the average step, NULL for the whole run
 -- @column row_order id Place of the row
 -- @column base_operator_name name Operator, base
 -- @column base_input_shapes text Shapes of its inputs, base

@@ -1,0 +1,14 @@
+-- How types of kernels of two runs are matched: one row per pair of scopes.
+--
+-- Types are recorded by Ascend profilers alone: where one of the runs is of a GPU, the operator that launched stands for the type.
+--
+-- @title Matching of types of kernels
+-- @grain base_run_id, base_step, comparison_run_id, comparison_step
+-- @order base_run_id, base_step, comparison_run_id, comparison_step
+-- @column base_run_id id Run compared with
+-- @column base_step id Its step; −1 for the average step, NULL for the whole run
+-- @column comparison_run_id id Run compared
+-- @column comparison_step id Its step; −1 for the average step, NULL for the whole run
+-- @column matched_by category type or operator
+select * replace (case when matched_by = 'type' then 'type' else 'operator' end as matched_by)
+from intermediate.int_kernel_match
