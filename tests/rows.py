@@ -23,11 +23,13 @@ import pyarrow as pa
 
 from pipeline.align import install_alignment
 from pipeline.catalog.catalog import Catalog
+from pipeline.catalog.comparison import macro_of_steps
 from pipeline.catalog.install import _seed_values
 from pipeline.schema import RAW_TABLES
 
 Row = tuple[str, dict[str, Any]]
 _VIEW = re.compile(r"\b(?:staging|intermediate|marts)\.[a-z_]+")
+_OF_STEPS = "_of_steps"
 _NUMBERS = itertools.count()
 HOST = "4242"
 
@@ -293,10 +295,15 @@ class Views:
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Rows of a query as tuples."""
         wanted = _VIEW.findall(sql)
-        for name in _read_by(frozenset(wanted)):
+        of_steps = {name for name in wanted if name.endswith(_OF_STEPS)} - self._there
+        for name in _read_by(frozenset(name.removesuffix(_OF_STEPS) for name in wanted)):
             if name not in self._there:
                 self.connection.execute(f"create table {name} as {catalog().views[name].body}")
                 self._there.add(name)
+        for name in sorted(of_steps):
+            macro = macro_of_steps(catalog().views, catalog().views[name.removesuffix(_OF_STEPS)])
+            self.connection.execute(f"create macro {macro}")
+            self._there.add(name)
         return self.connection.execute(sql).fetchall()
 
     def pairs(self, sql: str) -> dict[Any, Any]:

@@ -254,7 +254,7 @@ def test_about_has_each_run_in_its_column(compared, book):
         sides = [side.run[key] for side in (result.base, result.comparison)]
         assert about[key] == [None if value is None else str(value) for value in sides], key
     assert about["run_id"] == ["left", "right"]
-    assert about["step"] == ["whole run" if step is None else str(step) for step in steps]
+    assert about["scope"] == ["whole run" if step is None else f"step {step}" for step in steps]
     names, sides = (book["About"].column_dimensions[letter] for letter in "AB")
     assert [names.width, sides.width] == pytest.approx([28, 60], abs=1)
     assert (sides.min, sides.max) == (2, 3)

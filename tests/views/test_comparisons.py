@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
 
+from pipeline.result import AVERAGE_STEP
 from tests.rows import (
     analysed,
     annotation,
@@ -192,12 +194,48 @@ def _columns(view):
     return [column.name for column in catalog().views[f"marts.{view}"].columns]
 
 
-@pytest.mark.parametrize("view", [name for name in COMPARISONS if "base_step" in _columns(name)])
-def test_any_two_runs_and_any_two_of_their_scopes_compare(house, view):
+SCOPES = [
+    (run_id, scope) for run_id, count in (("v1", 2), ("v2", 2), ("v3", 3)) for scope in (None, *range(1, count + 1))
+]
+OF_SCOPES = [name for name in COMPARISONS if "base_step" in _columns(name)]
+# Those that align sequences, or add them up: an average has no sequence.
+WITHOUT_AVERAGE = {
+    "operator_detail_comparison", "module_comparison", "module_detail_comparison", "memory_detail_comparison"
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("view", OF_SCOPES)
+def test_any_two_runs_compare_as_wholes_by_the_average_step_and_by_steps_of_one_number(house, view):
     pairs = house.rows(f"select distinct base_run_id, base_step, comparison_run_id, comparison_step from marts.{view}")
-    scopes = [("v1", None), ("v1", 1), ("v1", 2), ("v2", None), ("v2", 1), ("v2", 2)]
-    scopes += [("v3", None), ("v3", 1), ("v3", 2), ("v3", 3)]
-    assert sorted(map(str, pairs)) == sorted(str((*base, *comparison)) for base in scopes for comparison in scopes)
+    scopes = (
+        SCOPES if view in WITHOUT_AVERAGE else [*SCOPES, *((run_id, AVERAGE_STEP) for run_id in ("v1", "v2", "v3"))]
+    )
+    assert sorted(map(str, pairs)) == sorted(
+        str((*base, *comparison)) for base in scopes for comparison in scopes if base[1] == comparison[1]
+    )
+
+
+@pytest.mark.parametrize("view", OF_SCOPES)
+def test_any_two_scopes_compare_where_they_are_asked_for(house, view):
+    columns = "base_run_id, base_step, comparison_run_id, comparison_step"
+    for base, comparison in itertools.product(SCOPES, SCOPES):
+        asked = f"'{base[0]}', {base[1] or 'null'}, '{comparison[0]}', {comparison[1] or 'null'}"
+        found = house.rows(f"select distinct {columns} from marts.{view}_of_steps({asked})")
+        assert found == [(*base, *comparison)]
+
+
+@pytest.mark.parametrize("view", OF_SCOPES)
+def test_what_is_asked_for_is_what_the_comparison_has(house, view):
+    """The macro of two steps is the view itself for scopes that it has."""
+    columns = ", ".join(column.name for column in catalog().views[f"marts.{view}"].columns)
+    for scope in ("null", "1"):
+        pair = f"base_run_id = 'v1' and comparison_run_id = 'v2' and base_step is not distinct from {scope}"
+        of_view = house.rows(f"select {columns} from marts.{view} where {pair} order by all")
+        assert of_view
+        assert (
+            house.rows(f"select {columns} from marts.{view}_of_steps('v1', {scope}, 'v2', {scope}) order by all")
+            == of_view
+        )
 
 
 @pytest.mark.parametrize("view", OF_MART)
@@ -317,16 +355,56 @@ def test_each_side_has_the_figures_of_its_own_run(uneven_house, view):
 
 
 def test_a_step_compares_with_any_step_and_with_a_whole_run(house):
-    found = house.pairs(
-        "select (base_step, comparison_step), base_total_duration_ns, comparison_total_duration_ns"
-        " from marts.kernel_comparison where base_run_id = 'v1' and comparison_run_id = 'v3' and kernel_name = 'gemm'"
-        " and input_shapes is not null"
+    of_gemm = "kernel_name = 'gemm' and input_shapes is not null"
+    columns = "base_total_duration_ns, comparison_total_duration_ns"
+    for base, comparison in itertools.product((None, 1, 2), (None, 1, 2, 3)):
+        asked = f"marts.kernel_comparison_of_steps('v1', {base or 'null'}, 'v3', {comparison or 'null'})"
+        found = house.rows(f"select {columns} from {asked} where {of_gemm}")
+        assert found == [(200 if base else 400, 200 if comparison else 600)]
+
+
+def test_the_average_step_adds_up_complete_steps_as_each_measure_says():
+    """Sums and calls by steps, averages by calls, the longest and the shortest of all; step 3 lacks a kernel."""
+    v1 = [
+        [step(1, 0, 100), launched("aten::mm", "[[8]]", 10, "gemm", 20, 30)],
+        [step(2, 100, 100), [launched("aten::mm", "[[8]]", 110 + 20 * n, "gemm", 130 + 20 * n, 11) for n in range(2)]],
+        [
+            step(3, 200, 100),
+            launched("aten::mm", "[[8]]", 210, "gemm", 220, 999),
+            launch("cudaLaunchKernel", 250, 3, 7),
+        ],
+    ]
+    v2 = [[step(1, 0, 100), launched("aten::mm", "[[8]]", 10, "gemm", 20, 30)]]
+    columns = "total_duration_ns, average_duration_ns, max_duration_ns, min_duration_ns, call_count"
+    both = ", ".join(f"{side}_{column}" for side in ("base", "comparison") for column in columns.split(", "))
+    house = views(v1=v1, v2=v2)
+    (found,) = house.rows(
+        f"select {both}, diff_total_duration_ns from marts.kernel_comparison"
+        f" where base_run_id = 'v1' and comparison_run_id = 'v2' and base_step = {AVERAGE_STEP}"
     )
-    assert found == {
-        (base, comparison): (200 if base else 400, 200 if comparison else 600)
-        for base in (None, 1, 2)
-        for comparison in (None, 1, 2, 3)
-    }
+    # v1: 30 + 11 + 11 in two complete steps, three calls
+    assert found == (26, 17, 30, 11, 2, 30, 30, 30, 30, 1, 4)
+
+
+def test_the_average_step_is_the_one_of_the_averages_of_steps(house):
+    """E2E time and its parts by the two ways to get there."""
+    pair = "base_run_id = 'v1' and comparison_run_id = 'v3'"
+    average = house.pairs(
+        f"select (device_ordinal, metric), base_average_duration_ns from marts.step_comparison where {pair}"
+    )
+    found = house.pairs(
+        f"select (device_ordinal, metric), base_duration_ns from marts.overall_comparison where {pair}"
+        f" and base_step = {AVERAGE_STEP} and depth < 2"
+    )
+    shared = set(average) & set(found)
+    assert (0, "E2E Time") in shared
+    assert (None, "Host Wall Clock") in shared
+    assert {key: found[key] for key in shared} == {key: average[key] for key in shared}
+    of_headline = house.pairs(
+        f"select (device_ordinal, metric), base_duration_ns from marts.headline_comparison where {pair}"
+        f" and base_step = {AVERAGE_STEP}"
+    )
+    assert of_headline[0, "E2E Time"] == average[0, "E2E Time"]
 
 
 # -- figures of one comparison -----------------------------------------------------------------------------------
@@ -505,7 +583,7 @@ def test_the_parts_sum_to_the_e2e_time_and_their_differences_to_its_own_in_every
     for row in rows:
         at = tuple(row[name] for name in ("base_run_id", "base_step", "comparison_run_id", "comparison_step"))
         groups.setdefault((*at, row["device_ordinal"]), []).append(row)
-    assert len(groups) > 100
+    assert len(groups) > 20
     for group in groups.values():
         (whole,) = [row for row in group if row["depth"] == 0]
         parts = [row for row in group if row["depth"] == 1]
@@ -566,8 +644,11 @@ def test_one_pair_has_one_scope_and_a_step_compares_as_a_step(house):
     assert all(len(scope) == 1 for scope in scopes.values())
     assert scopes["v1", None, "v2", None] == ["whole run"]
     assert scopes["v1", None, "v3", None] == ["average complete step"]
-    assert scopes["v1", 1, "v3", 3] == ["step"]
-    assert scopes["v1", 1, "v3", None] == ["step"]
+    assert scopes["v1", AVERAGE_STEP, "v3", AVERAGE_STEP] == ["average complete step"]
+    assert scopes["v1", 1, "v3", 1] == ["step"]
+    for other in (2, None):
+        asked = f"marts.headline_comparison_of_steps('v1', 1, 'v3', {other or 'null'})"
+        assert house.rows(f"select distinct scope from {asked}") == [("step",)]
 
 
 def test_the_headline_matches_devices_by_their_place():

@@ -141,16 +141,29 @@ def test_copies_count_as_activities_of_the_step():
 def test_the_scopes_of_a_run_are_the_whole_and_each_step():
     house = views(v1=[step(3, 0, 10), gpu_step(4, 20, 10), step(3, 30, 10)], v2=[])
     assert house.rows("select run_id, step from intermediate.int_scope order by all") == [
+        ("v1", -1),
         ("v1", 3),
         ("v1", 4),
         ("v1", None),
         ("v2", None),
     ]
-    assert len(house.rows("select * from intermediate.int_scope_pair")) == 4 * 4
-    assert house.rows(
-        "select base_step, comparison_step from intermediate.int_scope_pair"
-        " where base_run_id = 'v1' and comparison_run_id = 'v2' order by all"
-    ) == [(3, None), (4, None), (None, None)]
+
+
+def test_scopes_pair_by_number_and_the_average_with_the_average():
+    house = views(v1=[step(3, 0, 10), step(4, 20, 10)], v2=[step(4, 0, 10)], v3=[])
+    pairs = "select base_step, comparison_step from intermediate.int_scope_pair where base_run_id = 'v1'"
+    assert house.rows(f"{pairs} and comparison_run_id = 'v2' order by all") == [(-1, -1), (4, 4), (None, None)]
+    assert house.rows(f"{pairs} and comparison_run_id = 'v3' order by all") == [(None, None)]
+    assert len(house.rows(f"{pairs} and comparison_run_id = 'v1'")) == 4
+
+
+def test_the_average_step_is_made_of_complete_steps_of_all_where_no_step_is_known_to_be():
+    whole = [step(1, 0, 100), op("a", 1, 9), launch("cudaLaunchKernel", 2, 3, 1), kernel("k", 10, 5, correlation=1)]
+    cut = [step(2, 100, 100), launch("cudaLaunchKernel", 102, 3, 2)]
+    house = views(v1=[*whole, *cut], v2=[step(1, 0, 10), op("a", 1, 5), step(2, 10, 10)])
+    assert house.rows("select * from intermediate.int_averaged_step order by all") == [
+        ("v1", 1, 1), ("v2", 1, 2), ("v2", 2, 2)
+    ]  # fmt: skip
 
 
 # -- the average -----------------------------------------------------------------------------------------------
