@@ -102,6 +102,7 @@ def compare(
     base_step: int | None = None,
     comparison_step: int | None = None,
     average_step: bool = False,
+    own_views: PathLike | None = None,
     details: bool = True,
     modules: bool = True,
     matching: Matching | None = None,
@@ -117,12 +118,13 @@ def compare(
     """Compare two runs, each a trace or profile folder (ingested first), a run id or a label in the warehouse.
 
     Returns the result tables as Arrow; with `output` it also writes a workbook and an HTML page into that folder.
-    `average_step` compares average complete steps instead of whole runs. `only` and `skip` choose views by name;
-    without `modules` operators are shown also where both runs have modules, and `matching` says what operators are
-    paired by. `prefer`, `gpu_flow_cat` and `workers` as in `ingest`. `memory` limits DuckDB (`2GB`; half of the machine
-    without it). Raises UsageError for an unknown run, step or view.
+    `average_step` compares average complete steps instead of whole runs. `own_views` is a folder of views beside those
+    of the warehouse: a file that is refused gives a LeftOutWarning. `only` and `skip` choose views by name; without
+    `modules` operators are shown also where both runs have modules, and `matching` says what operators are paired by.
+    `prefer`, `gpu_flow_cat` and `workers` as in `ingest`. `memory` limits DuckDB (`2GB`; half of the machine without
+    it). Raises UsageError for an unknown run, step or view.
     """
-    house = Warehouse(warehouse_folder(warehouse), memory)
+    house = _warehouse(warehouse, memory, own_views)
     if average_step and (base_step, comparison_step) != (None, None):
         raise UsageError("--average-step compares the average steps of both runs; name no step beside it")
     steps = (AVERAGE_STEP, AVERAGE_STEP) if average_step else (base_step, comparison_step)
@@ -141,6 +143,8 @@ def compare(
     ingested = dict(zip(sources, (run.run_id for run in done), strict=True))
     run_ids = [ingested.get(side) or _known_run(house, os.fspath(side)) for side in (base, comparison)]
     with house.connect(sorted(set(run_ids))) as connection:
+        _tell_refused(house)
+        views = [view for view in views if str(view.file) not in house.refused]
         views = _alternative(connection, views, run_ids, modules and not average_step)
         sides = [_side(connection, house, run, step) for run, step in zip(run_ids, steps, strict=True)]
         with query_pool(connection, house.at_once(run_ids)) as submit:
@@ -332,14 +336,17 @@ def _averages(run: Mapping[str, Any]) -> bool:
     return bool(run["step_count"] if complete is None else complete)
 
 
-def query(sql: str, *, warehouse: PathLike | None = None, memory: str | None = None) -> pa.Table:
-    """Run one SELECT over the warehouse, read-only, and return its rows.
+def query(
+    sql: str, *, warehouse: PathLike | None = None, memory: str | None = None, own_views: PathLike | None = None
+) -> pa.Table:
+    """Run one SELECT over the warehouse, read-only, and return its rows. `own_views` as in `compare`.
 
     Raises UsageError for anything but one SELECT, and for an error in the query.
     """
-    house = Warehouse(warehouse_folder(warehouse), memory)
+    house = _warehouse(warehouse, memory, own_views)
     sql = storable(sql)
     with house.connect() as connection:
+        _tell_refused(house)
         try:
             statements = connection.extract_statements(sql)
             if len(statements) != 1 or statements[0].type not in (
@@ -373,9 +380,23 @@ def table(view: str, *, run: str | None = None, warehouse: PathLike | None = Non
         )
 
 
-def views() -> Catalog:
-    """The catalog of views that this version answers."""
-    return Catalog()
+def views(*, warehouse: PathLike | None = None, own_views: PathLike | None = None) -> Catalog:
+    """The catalog of views that this version answers, with a user's own ones of a warehouse and of a folder."""
+    found = _warehouse(warehouse, None, own_views)
+    _tell_refused(found)
+    return found.catalog
+
+
+def _warehouse(folder: PathLike | None, memory: str | None, own_views: PathLike | None) -> Warehouse:
+    own = None if own_views is None else Path(own_views)
+    if own is not None and not own.is_dir():
+        raise UsageError(f"{own}: no folder of views")
+    return Warehouse(warehouse_folder(folder), memory, own)
+
+
+def _tell_refused(house: Warehouse) -> None:
+    for path, reason in house.refused.items():
+        warnings.warn(f"{path}: this view is left out: {reason}", LeftOutWarning, stacklevel=3)
 
 
 __all__ = [

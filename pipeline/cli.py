@@ -52,6 +52,10 @@ WarehouseOption = Annotated[
         help="Warehouse folder (default: $TRACEMILL_WAREHOUSE, else ./tracemill-warehouse).",
     ),
 ]
+ViewsOption = Annotated[
+    Path | None,
+    typer.Option("--views", metavar="DIR", help="Folder of your own views (besides views/ in the warehouse)."),
+]
 StrictOption = Annotated[
     bool, typer.Option("--strict", help="Fail on a trace that had to be mended, or that was passed over in a folder.")
 ]
@@ -105,6 +109,7 @@ def compare(
     comparison_step: Annotated[
         int | None, typer.Option("--comparison-step", metavar="N", help="Only this step of the comparison.")
     ] = None,
+    own_views: ViewsOption = None,
     average_step: Annotated[
         bool, typer.Option("--average-step", help="Compare average complete steps instead of whole runs.")
     ] = False,
@@ -145,6 +150,7 @@ def compare(
             base_step=base_step,
             comparison_step=comparison_step,
             average_step=average_step,
+            own_views=own_views,
             details=details,
             modules=modules,
             matching=Matching(use_input_shape, read_name_map(op_name_map or "{}"), max_kernel_num),
@@ -238,10 +244,10 @@ def steps(
 
 
 @app.command()
-def views(debug: DebugOption = False) -> None:
+def views(warehouse: WarehouseOption = None, own_views: ViewsOption = None, debug: DebugOption = False) -> None:
     """List the views that can be queried."""
     with errors(debug):
-        marts = pipeline.views().marts
+        marts = pipeline.views(warehouse=warehouse, own_views=own_views).marts
         width = max(len(view.qualified) for view in marts)
         with printing():
             for view in marts:
@@ -249,12 +255,19 @@ def views(debug: DebugOption = False) -> None:
 
 
 @app.command()
-def describe(view: Annotated[str, typer.Argument(metavar="VIEW")], debug: DebugOption = False) -> None:
+def describe(
+    view: Annotated[str, typer.Argument(metavar="VIEW")],
+    show_sql: Annotated[bool, typer.Option("--sql", help="Show its SQL instead.")] = False,
+    warehouse: WarehouseOption = None,
+    own_views: ViewsOption = None,
+    debug: DebugOption = False,
+) -> None:
     """Show what a view holds: rules, grain and columns."""
     from pipeline.catalog.dictionary import describe_view  # noqa: PLC0415
 
     with errors(debug):
-        text = describe_view(pipeline.views().mart(view))
+        found = pipeline.views(warehouse=warehouse, own_views=own_views).mart(view)
+        text = found.body if show_sql else describe_view(found)
         with printing():
             typer.echo(text)
 
@@ -264,6 +277,7 @@ def sql(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="One SELECT over marts.* and the layers below.")],
     warehouse: WarehouseOption = None,
     output_format: Annotated[Format, typer.Option("--format", "-f", help="Output format.")] = Format.table,
+    own_views: ViewsOption = None,
     memory: MemoryOption = None,
     debug: DebugOption = False,
 ) -> None:
@@ -271,7 +285,7 @@ def sql(
     from pipeline.render.tabular import WRITERS  # noqa: PLC0415
 
     with errors(debug):
-        rows = pipeline.query(query, warehouse=warehouse, memory=memory)
+        rows = pipeline.query(query, warehouse=warehouse, memory=memory, own_views=own_views)
         with printing():
             WRITERS[output_format.value](rows, sys.stdout)
 

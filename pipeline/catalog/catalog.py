@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pipeline.catalog.comparison import with_comparisons
 from pipeline.catalog.header import VIEW_LAYERS, Macro, View, parse_macro, parse_view
+from pipeline.catalog.own import with_own_views
 from pipeline.errors import CatalogError, UsageError
 from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
 
@@ -41,16 +42,19 @@ class Seed:
 
 
 class Catalog:
-    """All views, macros and seeds below a folder; `extensions` may hold CSVs whose rows come before a seed's own."""
+    """All views, macros and seeds below a folder.
 
-    def __init__(self, folder: Path | None = None, extensions: Path | None = None) -> None:
+    `extensions` may hold CSVs whose rows come before a seed's own. `own` are folders of a user's own views: `refused`
+    says why files of them are left out.
+    """
+
+    def __init__(self, folder: Path | None = None, extensions: Path | None = None, own: Sequence[Path] = ()) -> None:
         self.folder = folder or sql_folder()
         self.macros = {p.stem: parse_macro(p) for p in sorted(self.folder.glob("macros/*.sql"))}
         self.seeds = {p.stem: _read_seed(p, extensions) for p in sorted(self.folder.glob("seeds/*.csv"))}
         views = [parse_view(p) for layer in VIEW_LAYERS for p in sorted(self.folder.glob(f"{layer}/*.sql"))]
-        views = with_comparisons(views, self.folder / "templates")
-        self.views = {view.qualified: view for view in self._ordered(views)}
-        lint(self)
+        built_in = self._including({}, *views)
+        self.views, self.refused = with_own_views(built_in, own, self._including)
 
     @property
     def marts(self) -> list[View]:
@@ -111,6 +115,19 @@ class Catalog:
         }
         return [self.macros[name] for name in _sorted(graph) if name in self.macros]
 
+    def _including(self, others: Mapping[str, View], *views: View) -> dict[str, View]:
+        """The others with these views and the comparisons that they declare, each after those it reads.
+
+        Raises CatalogError where they break the contract.
+        """
+        added = with_comparisons(views, others, self.folder / "templates")
+        for view in added:
+            if view.qualified in others:
+                raise CatalogError(f"{view.qualified} is there already; choose another name")
+        found = {view.qualified: view for view in self._ordered([*others.values(), *added])}
+        lint(found, self.seeds, self.macros)
+        return found
+
     def _ordered(self, views: Iterable[View]) -> list[View]:
         known = {view.qualified: view for view in views}
         graph = {name: {r for r in view.references if r in known} for name, view in known.items()}
@@ -124,14 +141,14 @@ def sql_folder() -> Path:
     return installed if installed.is_dir() else package.parent / "sql"
 
 
-def lint(catalog: Catalog) -> None:
+def lint(views: Mapping[str, View], seeds: Iterable[str], macros: Iterable[str]) -> None:
     """Check what one file cannot know of the others. Raises CatalogError at the first breach."""
-    known = {f"raw.{table}" for table in RAW_TABLES} | {f"seeds.{name}" for name in catalog.seeds}
-    known |= {f"macros.{name}" for name in catalog.macros} | set(catalog.views)
-    run = catalog.views.get("marts.run")
+    known = {f"raw.{table}" for table in RAW_TABLES} | {f"seeds.{name}" for name in seeds}
+    known |= {f"macros.{name}" for name in macros} | set(views)
+    run = views.get("marts.run")
     counts = {column.name for column in run.columns if column.type == "count"} if run else set()
     sheets: dict[str, str] = {}
-    for view in catalog.views.values():
+    for view in views.values():
         for reference in sorted(view.references):
             if reference not in known:
                 raise CatalogError(f"{view.qualified} reads {reference}, which does not exist")

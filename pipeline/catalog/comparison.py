@@ -35,9 +35,9 @@ _STEPS_ASKED = (
 _PARAMETERS = "base_run, base_number, comparison_run, comparison_number"
 
 
-def with_comparisons(views: Sequence[View], templates: Path) -> list[View]:
-    """The views, and the comparisons that they declare. Raises CatalogError where a declaration is not complete."""
-    known = {view.qualified: view for view in views}
+def with_comparisons(views: Sequence[View], others: Mapping[str, View], templates: Path) -> list[View]:
+    """The views and the comparisons that they declare. Raises CatalogError where a declaration is not complete."""
+    known = {**others, **{view.qualified: view for view in views}}
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(templates),
         undefined=jinja2.StrictUndefined,

@@ -69,7 +69,7 @@ class Column:
 
 @dataclass(frozen=True)
 class View:
-    """One SQL file of a view layer. `references` are qualified names that the body reads."""
+    """One SQL file of a view layer, or what it declares. `references` are qualified names that the body reads."""
 
     layer: str
     name: str
@@ -91,6 +91,8 @@ class View:
     tree: str | None = None
     rank: tuple[str, ...] = ()
     comparison: Declaration | None = None
+    # The file of a user's own view; None for a built-in one.
+    file: Path | None = None
 
     @property
     def qualified(self) -> str:

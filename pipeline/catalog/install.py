@@ -45,15 +45,41 @@ def install(
         _create_view(connection, f"seeds.{seed.name}", _seed_values(seed))
     for macro in catalog.macros_in_order():
         connection.execute(f"create macro macros.{macro.signature} as ({macro.body})")
-    views = catalog.read_by(catalog.materialized) if compute else list(catalog.views.values())
+    built_in = [view for view in catalog.views.values() if view.file is None]
+    views = catalog.read_by(catalog.materialized) if compute else built_in
     _create_views(connection, catalog, views, partitions, compute)
     _check(connection, views)
     if not compute:
-        for view in catalog.marts:
-            if view.is_comparison and (of_steps := macro_of_steps(catalog.views, view)):
-                connection.execute(f"create macro {of_steps}")
+        for view in views:
+            _create_macro_of_steps(connection, catalog, view)
         if comments:
             _comment(connection, views)
+
+
+def install_own(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> dict[str, str]:
+    """Create a user's own views where `install` has made the others. Returns why files were refused, by path."""
+    refused = {}
+    for view in [view for view in catalog.views.values() if view.file is not None]:
+        try:
+            _create_view(connection, view.qualified, view.body)
+            _check(connection, [view])
+            _create_macro_of_steps(connection, catalog, view)
+        except CatalogError as error:
+            connection.execute(f"drop view if exists {view.qualified}")
+            refused[str(view.file)] = " ".join(str(error).split())
+        else:
+            _comment(connection, [view])
+    return refused
+
+
+def _create_macro_of_steps(connection: duckdb.DuckDBPyConnection, catalog: Catalog, view: View) -> None:
+    if not view.is_comparison or view.layer != "marts":
+        return
+    if of_steps := macro_of_steps(catalog.views, view):
+        try:
+            connection.execute(f"create or replace macro {of_steps}")
+        except duckdb.Error as error:
+            raise CatalogError(f"{view.qualified}: {error}") from error
 
 
 def install_partitions(

@@ -18,7 +18,7 @@ import duckdb
 
 from pipeline.align import install_alignment
 from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
-from pipeline.catalog.install import Partitions, install, install_partitions, quoted
+from pipeline.catalog.install import Partitions, install, install_own, install_partitions, quoted
 from pipeline.errors import WarehouseError
 from pipeline.load.derivation import PART, derive
 from pipeline.load.layout import Layout
@@ -32,6 +32,11 @@ from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES, TOLD_APART
 _KEEPS = "1MiB"
 # Above so many runs, making the views anew over a few takes less time than planning a query over the files of all.
 MANY_RUNS = 100
+# Where a database keeps why files of a user's own views were refused.
+_REFUSED = (
+    "select comment from duckdb_views() where database_name = 'warehouse' and schema_name = 'marts'"
+    " and view_name = 'catalog_version'"
+)
 _DETACH = "detach database if exists warehouse"
 _PROBLEMS = (
     "select kind, sum(problem_count)::bigint, coalesce(min_by(detail, event_index), any_value(detail), '')"
@@ -45,10 +50,12 @@ Problem = tuple[str, int, str]
 class Warehouse:
     """A warehouse folder. Any number of readers and writers may use it side by side.
 
-    `memory` limits DuckDB (`2GB`): half of the machine for queries, and less while results are derived, without it.
+    `memory` limits DuckDB (`2GB`): half of the machine for queries, and less while results are derived, without it. A
+    user's own views lie in its folder `views`, and in another that is named here; `refused` says why files of them were
+    left out, by path, once a connection was made.
     """
 
-    def __init__(self, folder: Path, memory: str | None = None) -> None:
+    def __init__(self, folder: Path, memory: str | None = None, own_views: Path | None = None) -> None:
         self._memory = memory
         self._query_memory = memory_limit(memory)
         self.folder = folder.resolve()
@@ -59,7 +66,9 @@ class Warehouse:
             )
         self.layout = Layout(self.folder)
         self.database = self.layout.database
-        self.catalog = Catalog(extensions=self.folder / "seeds")
+        own = [self.folder / "views", *([own_views.resolve()] if own_views else [])]
+        self.catalog = Catalog(extensions=self.folder / "seeds", own=own)
+        self.refused = {str(path): reason for path, reason in self.catalog.refused.items()}
 
     # -- runs ------------------------------------------------------------------------------------------
 
@@ -138,9 +147,12 @@ class Warehouse:
                 if run_ids is None or len(manifests) <= MANY_RUNS:
                     install_alignment(connection)
                     connection.execute("use warehouse")
+                    ((refused,),) = connection.execute(_REFUSED).fetchall()
+                    self.refused |= json.loads(refused or "{}")
                 else:
                     connection.execute(_DETACH)
                     install(connection, self.catalog, self._partitions(run_ids, place.layout), comments=False)
+                    self.refused |= install_own(connection, self.catalog)
                 folders = ", ".join(quoted(str(layout.folder)) for layout in {self.layout, place.layout})
                 connection.execute(f"set allowed_directories = [{folders}]")
                 connection.execute("set enable_external_access = false")
@@ -210,6 +222,9 @@ class Warehouse:
             fields = ", ".join(f"{quoted(value)} as {name}" for name, value in stamp.items())
             connection.execute(f"create or replace view marts.catalog_version as select {fields}")
             connection.execute("commit")
+            # Apart, since a view that DuckDB refuses ends a transaction.
+            if refused := install_own(connection, self.catalog):
+                connection.execute(f"comment on view marts.catalog_version is {quoted(json.dumps(refused))}")
 
     def _take_over_views(self, path: Path) -> Callable[..., None]:
         """Copy the database to `path` if its views are those of the catalog; what is to be called to complete them.
