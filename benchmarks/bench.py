@@ -31,9 +31,9 @@ DEFAULT_MB = (100, 1000)
 EXTRACT = """
 import sys
 from pathlib import Path
-from pipeline.extract.formats import kineto
+from pipeline.extract.trace import kineto
 from pipeline.extract.report import Report
-from pipeline.load.partitions import PartitionWriter
+from pipeline.warehouse.partitions import PartitionWriter
 writer = PartitionWriter(Path(sys.argv[2]))
 for table, batch in kineto.extract(Path(sys.argv[1]), Report(), lane=sys.argv[3]):
     writer.write(table, batch)

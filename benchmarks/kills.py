@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import pipeline  # noqa: E402
-from pipeline.load.warehouse import Warehouse  # noqa: E402
+from pipeline.warehouse.warehouse import Warehouse  # noqa: E402
 
 WRITERS = 2
 LABELS = 6

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import pipeline  # noqa: E402
-from pipeline.load.warehouse import Warehouse  # noqa: E402
+from pipeline.warehouse.warehouse import Warehouse  # noqa: E402
 
 TIMES = 7
 

@@ -17,16 +17,16 @@ import pyarrow as pa
 
 from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
 from pipeline.catalog.header import View
+from pipeline.comparison.matching import Matching
+from pipeline.comparison.result import AVERAGE_STEP, Comparison, ResultTable, Side
+from pipeline.comparison.tables import begin_tables, fetch, finish_tables
 from pipeline.encoding import storable
 from pipeline.errors import InputError, LeftOutWarning, OutputError, TracemillError, UsageError, write_failure
 from pipeline.extract import FORMS
-from pipeline.ingestion import Ingested, ingest_sources, problem_text
-from pipeline.load.querypool import query_pool
-from pipeline.load.warehouse import Warehouse
-from pipeline.matching import Matching
-from pipeline.result import AVERAGE_STEP, Comparison, ResultTable, Side
-from pipeline.tables import begin_tables, fetch, finish_tables
-from pipeline.workers import Progress, worker_count
+from pipeline.ingestion.stages import Ingested, ingest_sources, problem_text
+from pipeline.ingestion.workers import Progress, worker_count
+from pipeline.warehouse.querypool import query_pool
+from pipeline.warehouse.warehouse import Warehouse
 
 if TYPE_CHECKING:
     from pipeline.extract.source import Source

@@ -11,9 +11,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import pipeline
-from pipeline.dropin import translated
+from pipeline.comparison.dropin import translated
+from pipeline.render.terminal import errors, printing, progress_bars, run_in_utf8
 from pipeline.render.units import printable
-from pipeline.terminal import errors, printing, progress_bars, run_in_utf8
 
 # What a command needs is imported in it: all of it together takes four fifths of the time that `--help` would take.
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def compare(
     debug: DebugOption = False,
 ) -> None:
     """Compare two runs: a summary on screen, a workbook and an HTML page in the output folder."""
-    from pipeline.matching import Matching, read_name_map  # noqa: PLC0415
+    from pipeline.comparison.matching import Matching, read_name_map  # noqa: PLC0415
 
     with errors(debug), progress_bars() as progress:
         result = pipeline.compare(

@@ -5,7 +5,7 @@ import os
 import pytest
 from hypothesis import settings
 
-from pipeline.load.warehouse import Warehouse
+from pipeline.warehouse.warehouse import Warehouse
 
 # The same examples at each run of the checks, new ones at each run of a developer.
 settings.register_profile("checks", derandomize=True)

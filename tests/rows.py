@@ -21,7 +21,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from pipeline.align import install_alignment
+from pipeline.alignment.function import install_alignment
 from pipeline.catalog.catalog import Catalog
 from pipeline.catalog.comparison import macro_of_steps
 from pipeline.catalog.install import _seed_values

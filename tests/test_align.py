@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline import align
-from pipeline.align import Tree, aligned, aligned_trees
+from pipeline.alignment import sequence as align
+from pipeline.alignment.sequence import aligned
+from pipeline.alignment.tree import Tree, aligned_trees
 
 SEQUENCE = st.lists(st.integers(0, 4), max_size=30)
 
@@ -160,7 +161,7 @@ def test_a_deep_tree_needs_no_deep_stack():
 def test_a_hundred_thousand_against_as_many_in_ten_seconds_and_a_gigabyte(kind):
     script = f"""
 import random, resource, time
-from pipeline.align import aligned
+from pipeline.alignment.sequence import aligned
 numbers = random.Random(1)
 base = [numbers.randrange(50) for _ in range(100_000)]
 if {kind!r} == "edited":

@@ -11,7 +11,7 @@ import pytest
 import pipeline
 from pipeline import api, tables
 from pipeline.errors import InputError, UsageError
-from pipeline.load.warehouse import Warehouse
+from pipeline.warehouse.warehouse import Warehouse
 from tests import traces
 from tests.asking import overall, pairs, rows
 

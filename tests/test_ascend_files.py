@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 import pipeline
 from fixtures.ascend import Execution, write_database
 from pipeline.errors import InputError
-from pipeline.extract.columns import device, mebibytes, microseconds, shapes, text, whole
+from pipeline.extract.ascend import communication, profiler_info
+from pipeline.extract.ascend import database as ascend_database
+from pipeline.extract.ascend.columns import device, mebibytes, microseconds, shapes, text, whole
+from pipeline.extract.ascend.tables import kernel_details, memory_record
 from pipeline.extract.filename import label_of, rank_of
-from pipeline.extract.formats import ascend_database, communication, profiler_info
-from pipeline.extract.formats.ascend_csv import kernel_details, memory_record
 from pipeline.extract.report import Report
 from pipeline.extract.source import find_sources, format_of
 from tests.asking import rows

@@ -13,9 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fixtures.make_fixtures import demo_models, write_trace
-from pipeline.extract import eventarray
-from pipeline.extract.formats import kineto
 from pipeline.extract.report import Report
+from pipeline.extract.trace import eventarray, kineto
 from tests.shared import CASES, TRACES
 from tests.test_event_array import text, value
 

@@ -7,7 +7,7 @@ The same kinds of fault are tested on rows of our own in `views/test_kernel_key.
 from __future__ import annotations
 
 import pipeline
-from pipeline.matching import Matching
+from pipeline.comparison.matching import Matching
 from tests.asking import overall, pairs, rows
 from tests.shared import CASES, needs_shared
 

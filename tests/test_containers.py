@@ -20,9 +20,9 @@ from pipeline.errors import InputError
 from pipeline.extract import containers
 from pipeline.extract.bytestream import ByteStream
 from pipeline.extract.filename import label_of, rank_of
-from pipeline.extract.formats import kineto
 from pipeline.extract.report import Report
 from pipeline.extract.source import find_sources
+from pipeline.extract.trace import kineto
 from tests import traces
 
 EVENTS = json.dumps({"distributedInfo": {"rank": 5}, "traceEvents": traces.SMALL}).encode()

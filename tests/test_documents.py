@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 import pipeline
 from pipeline.errors import InputError
-from pipeline.extract import documents, eventarray
-from pipeline.extract.formats import kineto
 from pipeline.extract.report import Report
+from pipeline.extract.trace import documents, eventarray, kineto
 from tests import traces
 from tests.asking import rows
 from tests.test_event_array import event

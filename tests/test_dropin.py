@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from fixtures.ascend import Execution, write_text
 from pipeline import cli, dropin
-from pipeline.dropin import translated
+from pipeline.comparison.dropin import translated
+from pipeline.comparison.matching import Matching, read_name_map
 from pipeline.errors import UsageError
-from pipeline.matching import Matching, read_name_map
 from tests import traces
 
 TABLE = Path(__file__).resolve().parents[1] / "docs" / "drop-in.md"

@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import InputError
-from pipeline.extract import eventarray
 from pipeline.extract.bytestream import ByteStream
-from pipeline.extract.eventarray import EventArray
-from pipeline.extract.jsontext import item_spans, repair
 from pipeline.extract.report import Report
+from pipeline.extract.trace import eventarray
+from pipeline.extract.trace.eventarray import EventArray
+from pipeline.extract.trace.jsontext import item_spans, repair
 
 SCHEMA = pa.schema([("event", pa.string())])
 # Texts that look like the places where the array is cut, and that a careless cutter takes for structure.

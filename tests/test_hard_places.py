@@ -21,10 +21,10 @@ from typer.testing import CliRunner
 import pipeline
 from pipeline import cli
 from pipeline.errors import OutputError, WarehouseError, write_failure
-from pipeline.load import partitions
-from pipeline.load.lease import Lease
-from pipeline.load.partitions import partition_writer
 from pipeline.schema import RAW_TABLES
+from pipeline.warehouse import partitions
+from pipeline.warehouse.lease import Lease
+from pipeline.warehouse.partitions import partition_writer
 from tests import traces
 from tests.asking import rows
 
@@ -166,7 +166,7 @@ def test_every_part_of_a_large_table_has_a_file_of_its_own(tmp_path, monkeypatch
 def test_a_run_of_several_parts_is_read_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(partitions, "ROW_GROUP_BYTES", 1)
     monkeypatch.setattr(partitions, "PART_BYTES", 1)
-    monkeypatch.setattr("pipeline.extract.eventarray.CHUNK_BYTES", 4_000)
+    monkeypatch.setattr("pipeline.extract.trace.eventarray.CHUNK_BYTES", 4_000)
     events = [traces.kernel(f"k{number}", 10 * number, 5) for number in range(300)]
     house = tmp_path / "house"
     pipeline.ingest(traces.write(tmp_path / "a.json", events), warehouse=house)

@@ -14,8 +14,8 @@ import openpyxl
 import pytest
 
 import pipeline
+from pipeline.comparison.matching import Matching
 from pipeline.errors import InputError
-from pipeline.matching import Matching
 from pipeline.render import xlsx
 from tests import traces
 from tests.asking import overall, pairs, rows

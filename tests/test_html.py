@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from pipeline.catalog.header import Column, View
+from pipeline.comparison.result import Comparison, ResultTable, Side
 from pipeline.render import html, pagerows
-from pipeline.result import Comparison, ResultTable, Side
 from tests.page import Page
 
 EVIL = [

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from pipeline.extract.bytestream import ByteStream
 from pipeline.extract.filename import label_of, rank_of
-from pipeline.extract.formats import kineto
 from pipeline.extract.report import Report
+from pipeline.extract.trace import kineto
 
 
 def events(tmp_path, *items, report=None):

@@ -14,10 +14,10 @@ import pytest
 
 import pipeline
 from pipeline.errors import WarehouseError
-from pipeline.load import lease as leases
-from pipeline.load.layout import Layout
-from pipeline.load.lease import LEASE_SECONDS, Lease, Process, lease, this_process
-from pipeline.load.writer import Writer, writer
+from pipeline.warehouse import lease as leases
+from pipeline.warehouse.layout import Layout
+from pipeline.warehouse.lease import LEASE_SECONDS, Lease, Process, lease, this_process
+from pipeline.warehouse.writer import Writer, writer
 from tests import traces
 from tests.asking import rows
 
@@ -87,7 +87,7 @@ def test_the_clock_that_counts_is_that_of_the_file_system(tmp_path, monkeypatch)
 
 def test_a_killed_process_that_nobody_has_asked_about_is_dead(tmp_path):
     code = (
-        "import sys; from pathlib import Path; from pipeline.load.lease import Lease;"
+        "import sys; from pathlib import Path; from pipeline.warehouse.lease import Lease;"
         "print(Lease(Path(sys.argv[1])).name, flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", code, tmp_path]
@@ -281,7 +281,7 @@ def test_workers_end_with_their_parent(tmp_path):
     """A parent that is killed while its workers wait for a job."""
     code = (
         "import sys, time\n"
-        "from pipeline.workers import executor\n"
+        "from pipeline.ingestion.workers import executor\n"
         "if __name__ == '__main__':\n"
         "    with executor(2, None) as (pool, _):\n"
         "        import os\n"

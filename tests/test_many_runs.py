@@ -11,7 +11,7 @@ import pytest
 
 import pipeline
 from fixtures.make_fixtures import demo_models, write_trace
-from pipeline.load.warehouse import Warehouse
+from pipeline.warehouse.warehouse import Warehouse
 
 RUNS = 200
 

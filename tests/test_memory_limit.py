@@ -11,8 +11,8 @@ import pytest
 import pipeline
 from fixtures.make_fixtures import demo_models, write_trace
 from pipeline.errors import UsageError
-from pipeline.load import derivation, memory, querypool, warehouse
-from pipeline.load.derivation import RisingMemory
+from pipeline.warehouse import derivation, memory, querypool, warehouse
+from pipeline.warehouse.derivation import RisingMemory
 from tests import traces
 
 

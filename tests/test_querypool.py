@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from pipeline.load.querypool import query_pool
+from pipeline.warehouse.querypool import query_pool
 
 # Would take days.
 ENDLESS = "select count(*) from range(1_000_000_000_000) where random() > 2"

@@ -7,10 +7,10 @@ import shutil
 import pytest
 
 import pipeline
-from pipeline import workers
 from pipeline.cores import cores, take
 from pipeline.errors import InputError
 from pipeline.extract.source import Source, find_sources
+from pipeline.ingestion.stages import workers
 from tests import traces
 from tests.asking import rows
 

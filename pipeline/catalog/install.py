@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from pipeline.align import install_alignment
+from pipeline.alignment.function import install_alignment
 from pipeline.catalog.catalog import Catalog, Seed
 from pipeline.catalog.comparison import macro_of_steps
 from pipeline.catalog.header import COLUMN_TYPES, View

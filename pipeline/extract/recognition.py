@@ -8,9 +8,12 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from pipeline.extract.ascend import communication, profiler_info
+from pipeline.extract.ascend import database as ascend_database
+from pipeline.extract.ascend import tables as ascend_csv
 from pipeline.extract.bytestream import ByteStream
-from pipeline.extract.formats import ascend_csv, ascend_database, communication, kineto, profiler_info
 from pipeline.extract.report import Report
+from pipeline.extract.trace import kineto
 
 
 class Format(Protocol):

@@ -12,12 +12,14 @@ import pyarrow as pa
 
 from pipeline.errors import InputError
 from pipeline.extract import FORMS
+from pipeline.extract.ascend import database as ascend_database
+from pipeline.extract.ascend import mindinsight
+from pipeline.extract.ascend.folder import OUTPUT, Folder, LeftOut, folders, select
 from pipeline.extract.bytestream import ByteStream
 from pipeline.extract.filename import ARCHIVE, COMPRESSED, label_of
-from pipeline.extract.formats import ascend_database, kineto, mindinsight
-from pipeline.extract.profilefolder import OUTPUT, Folder, LeftOut, folders, select
 from pipeline.extract.recognition import Format, format_of
 from pipeline.extract.report import Report
+from pipeline.extract.trace import kineto
 from pipeline.schema import RAW_TABLES
 
 _MAY_BE_TRACE = re.compile(rf"(?:\.json(?:{COMPRESSED})?|\.db|{ARCHIVE})$", re.IGNORECASE)

@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow.compute as pc
 
 from pipeline.catalog.header import Column
+from pipeline.comparison.result import ResultTable
 from pipeline.render import units
 from pipeline.render.headline import CHART_UNITS
 from pipeline.render.names import clipped
-from pipeline.result import ResultTable
 
 TEXT_TYPES = ("name", "text", "category", "flag")
 EXACT_UNITS = {"duration_ns": " ns", "timestamp_ns": " ns", "bytes": " B", "bandwidth": " B/s"}

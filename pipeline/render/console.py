@@ -15,10 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.catalog.header import Column
+from pipeline.comparison.result import DESCRIPTIONS, Comparison, ResultTable, Side
 from pipeline.render import units
 from pipeline.render.headline import depth_column, headlines, indented
 from pipeline.render.tabular import console
-from pipeline.result import DESCRIPTIONS, Comparison, ResultTable, Side
 
 _KEY_TYPES = ("name", "text", "category")
 _TEXT_TYPES = (*_KEY_TYPES, "id", "flag")

@@ -17,10 +17,10 @@ from typing import Any
 import pyarrow.compute as pc
 
 from pipeline.catalog.header import Column
+from pipeline.comparison.result import ResultTable
 from pipeline.render import units
 from pipeline.render.headline import CHART_UNITS, COLOURS, depth_column
 from pipeline.render.names import chart_text, clipped
-from pipeline.result import ResultTable
 
 # Levels are open at first as long as no more nodes than these are seen.
 _OPEN_NODES = 50

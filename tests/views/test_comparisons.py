@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from pipeline.result import AVERAGE_STEP
+from pipeline.comparison.result import AVERAGE_STEP
 from tests.rows import (
     analysed,
     annotation,

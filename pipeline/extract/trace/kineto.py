@@ -19,11 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.cores import cores
-from pipeline.extract.bulk import bulk_reader
 from pipeline.extract.bytestream import ByteStream
-from pipeline.extract.documents import ENVELOPE_LIMIT
-from pipeline.extract.eventarray import EventArray, InvalidChunk
 from pipeline.extract.report import Report
+from pipeline.extract.trace.bulk import bulk_reader
+from pipeline.extract.trace.documents import ENVELOPE_LIMIT
+from pipeline.extract.trace.eventarray import EventArray, InvalidChunk
 from pipeline.schema import EVENT_ARGUMENTS, ID_ARGUMENTS, RAW_TABLES
 
 NAME = "kineto"

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 import duckdb
 
 from pipeline.errors import WarehouseError, write_failure
-from pipeline.load.durable import publish, replace, sync
-from pipeline.load.layout import Layout
-from pipeline.load.lease import Lease, lease
 from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
+from pipeline.warehouse.durable import publish, replace, sync
+from pipeline.warehouse.layout import Layout
+from pipeline.warehouse.lease import Lease, lease
 
 
 class Workplace(Protocol):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pipeline.extract.columns import From, Layout, megabytes, microseconds, milliseconds, shapes, text, whole
-from pipeline.extract.sqlitefile import Rows, SqliteFile
+from pipeline.extract.ascend.columns import From, Layout, megabytes, microseconds, milliseconds, shapes, text, whole
+from pipeline.extract.ascend.sqlitefile import Rows, SqliteFile
 
 KERNELS = Layout(
     "kernel_detail",

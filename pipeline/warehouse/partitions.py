@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.load.writer import writing
 from pipeline.schema import RAW_TABLES
+from pipeline.warehouse.writer import writing
 
 # Rows are buffered up to this many bytes per table before they become a row group: memory does not grow with the file.
 ROW_GROUP_BYTES = 32 << 20

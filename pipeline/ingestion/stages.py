@@ -18,12 +18,12 @@ import pyarrow as pa
 from pipeline.cores import take
 from pipeline.encoding import storable
 from pipeline.errors import InputError, UsageError
-from pipeline.load.partitions import partition_writer
-from pipeline.load.warehouse import Problem, Warehouse
-from pipeline.load.writer import Writer
+from pipeline.ingestion.workers import Progress, ahead, core_shares, executor
 from pipeline.schema import PROBLEM_KINDS, RAW_TABLES, TOLD_APART
 from pipeline.version import VERSION
-from pipeline.workers import Progress, ahead, core_shares, executor
+from pipeline.warehouse.partitions import partition_writer
+from pipeline.warehouse.warehouse import Problem, Warehouse
+from pipeline.warehouse.writer import Writer
 
 if TYPE_CHECKING:
     from pipeline.extract.report import Report

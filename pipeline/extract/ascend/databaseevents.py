@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from pipeline.extract.columns import whole
-from pipeline.extract.sqlitefile import Rows, SqliteFile
+from pipeline.extract.ascend.columns import whole
+from pipeline.extract.ascend.sqlitefile import Rows, SqliteFile
 
 _NONE = 4294967295
 _PLANES = 100_000  # room for the planes of a group in the numbers of threads

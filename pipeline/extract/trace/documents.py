@@ -14,9 +14,9 @@ import ijson
 
 from pipeline.errors import InputError
 from pipeline.extract.bytestream import ByteStream
-from pipeline.extract.jsontext import ARRAY, END, has_key, item_spans, repair, scan_object, shallow_length
 from pipeline.extract.report import Report
-from pipeline.extract.window import Window
+from pipeline.extract.trace.jsontext import ARRAY, END, has_key, item_spans, repair, scan_object, shallow_length
+from pipeline.extract.trace.window import Window
 
 # Metadata before and behind the events is held as one piece each; that of the largest jobs is some tens of megabytes.
 ENVELOPE_LIMIT = 64 << 20

@@ -16,10 +16,10 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.extract.bytestream import ByteStream
-from pipeline.extract.documents import EVENT_LIMIT, Documents
-from pipeline.extract.jsontext import Repaired, has_key, is_suspect, item_spans, repair, shallow_length
 from pipeline.extract.report import Report
-from pipeline.extract.window import Window
+from pipeline.extract.trace.documents import EVENT_LIMIT, Documents
+from pipeline.extract.trace.jsontext import Repaired, has_key, is_suspect, item_spans, repair, shallow_length
+from pipeline.extract.trace.window import Window
 
 CHUNK_BYTES = 8 << 20
 CHUNKS_AHEAD = 4

@@ -15,8 +15,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.extract.columns import megabytes, microseconds, milliseconds, text, whole
-from pipeline.extract.jsonfile import read_pairs
+from pipeline.extract.ascend.columns import megabytes, microseconds, milliseconds, text, whole
+from pipeline.extract.ascend.jsonfile import read_pairs
 from pipeline.extract.report import Report
 from pipeline.schema import RAW_TABLES
 

@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import InputError
-from pipeline.extract.formats import ascend_csv, ascend_database, communication, kineto, profiler_info
+from pipeline.extract.ascend import communication, profiler_info
+from pipeline.extract.ascend import database as ascend_database
+from pipeline.extract.ascend import tables as ascend_csv
 from pipeline.extract.recognition import Format, format_of
+from pipeline.extract.trace import kineto
 
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
 MSPROF_OUTPUT = "mindstudio_profiler_output"

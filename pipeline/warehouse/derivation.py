@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from pipeline.catalog.header import View
 from pipeline.catalog.install import Partitions, quoted
-from pipeline.load.memory import rising_limits
-from pipeline.load.querypool import queries_at_once, query_pool
-from pipeline.load.settings import CONNECTION_SETTINGS, database_settings
+from pipeline.warehouse.memory import rising_limits
+from pipeline.warehouse.querypool import queries_at_once, query_pool
+from pipeline.warehouse.settings import CONNECTION_SETTINGS, database_settings
 
 # The file of a result.
 PART = "part-0000.parquet"

@@ -11,8 +11,8 @@ import ijson
 
 from pipeline.errors import InputError
 from pipeline.extract.bytestream import ByteStream
-from pipeline.extract.jsontext import repair, shallow_length
 from pipeline.extract.report import Report
+from pipeline.extract.trace.jsontext import repair, shallow_length
 
 # The largest known, of thousands of ranks, are some tens of megabytes; a larger one is not what its name says.
 FILE_LIMIT = 1 << 30

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.csv
 
 from pipeline.errors import InputError
+from pipeline.extract.ascend.columns import Layout
 from pipeline.extract.bytestream import ByteStream
-from pipeline.extract.columns import Layout
 from pipeline.extract.containers import BlockFile
 from pipeline.extract.report import Report
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.errors import OutputError, write_failure
-from pipeline.extract.eventarray import InvalidChunk
+from pipeline.extract.trace.eventarray import InvalidChunk
 from pipeline.schema import EVENT_ARGUMENTS, ID_ARGUMENTS, RAW_TABLES
 
 _EVENT = RAW_TABLES["event"]

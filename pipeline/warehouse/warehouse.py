@@ -16,17 +16,17 @@ from typing import Any
 
 import duckdb
 
-from pipeline.align import install_alignment
+from pipeline.alignment.function import install_alignment
 from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
 from pipeline.catalog.install import Partitions, install, install_own, install_partitions, quoted
 from pipeline.errors import WarehouseError
-from pipeline.load.derivation import PART, derive
-from pipeline.load.layout import Layout
-from pipeline.load.memory import memory_limit
-from pipeline.load.querypool import queries_at_once
-from pipeline.load.settings import CONNECTION_SETTINGS, database_settings
-from pipeline.load.writer import Workplace, Writer, out_of_memory, workplace, writer, writing
 from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES, TOLD_APART
+from pipeline.warehouse.derivation import PART, derive
+from pipeline.warehouse.layout import Layout
+from pipeline.warehouse.memory import memory_limit
+from pipeline.warehouse.querypool import queries_at_once
+from pipeline.warehouse.settings import CONNECTION_SETTINGS, database_settings
+from pipeline.warehouse.writer import Workplace, Writer, out_of_memory, workplace, writer, writing
 
 # Freed memory that DuckDB keeps while it answers queries: little, since an alignment or a workbook may follow.
 _KEEPS = "1MiB"

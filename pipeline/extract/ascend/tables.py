@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pipeline.extract.bytestream import ByteStream
-from pipeline.extract.columns import (
+from pipeline.extract.ascend.columns import (
     From,
     Layout,
     device,
@@ -27,7 +26,8 @@ from pipeline.extract.columns import (
     unnumbered,
     whole,
 )
-from pipeline.extract.csvfile import read_csv
+from pipeline.extract.ascend.csvfile import read_csv
+from pipeline.extract.bytestream import ByteStream
 from pipeline.extract.report import Report
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pipeline.cores import cores
 from pipeline.errors import TracemillError
-from pipeline.load.memory import available_bytes
+from pipeline.warehouse.memory import available_bytes
 
 if TYPE_CHECKING:
     from pipeline.extract.source import Source

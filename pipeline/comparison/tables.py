@@ -11,9 +11,9 @@ import duckdb
 import pyarrow as pa
 
 from pipeline.catalog.header import View
-from pipeline.load.querypool import Job
-from pipeline.matching import Matching
-from pipeline.result import SCOPE_KEYS, ResultTable, Side
+from pipeline.comparison.matching import Matching
+from pipeline.comparison.result import SCOPE_KEYS, ResultTable, Side
+from pipeline.warehouse.querypool import Job
 
 
 def begin_tables(

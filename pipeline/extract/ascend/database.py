@@ -17,11 +17,11 @@ from typing import Any
 import pyarrow as pa
 
 from pipeline.errors import InputError
-from pipeline.extract.ascendevents import event_rows
-from pipeline.extract.ascendtables import table_rows
+from pipeline.extract.ascend.databaseevents import event_rows
+from pipeline.extract.ascend.databasetables import table_rows
+from pipeline.extract.ascend.sqlitefile import MAGIC, SqliteFile, open_sqlite
 from pipeline.extract.bytestream import ByteStream
 from pipeline.extract.report import Report
-from pipeline.extract.sqlitefile import MAGIC, SqliteFile, open_sqlite
 from pipeline.schema import RAW_TABLES
 
 NAME = "ascend_database"

@@ -1,0 +1,1 @@
+"""Folders, tables, analyses and databases of Ascend profilers and of msprof."""

@@ -1,1 +1,0 @@
-"""One module per source format. Each offers `NAME`, `detect(head)` and `extract(path, report, progress)`."""

@@ -1,0 +1,1 @@
+"""Traces of events in JSON, as PyTorch's profiler writes them."""

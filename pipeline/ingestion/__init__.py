@@ -1,0 +1,1 @@
+"""Sources into the warehouse: how they are read, several at once, each a run."""
