@@ -11,9 +11,20 @@ from pipeline.errors import TracemillError
 from pipeline.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from pipeline.api import compare, ingest, query, table, views
+    from pipeline.api import Choice, Matching, ReadOptions, compare, ingest, query, table, views
 
-__all__ = ["TracemillError", "__version__", "compare", "ingest", "query", "table", "views"]
+__all__ = [
+    "Choice",
+    "Matching",
+    "ReadOptions",
+    "TracemillError",
+    "__version__",
+    "compare",
+    "ingest",
+    "query",
+    "table",
+    "views",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -145,23 +145,12 @@ def compare(
             comparison,
             output=output,
             warehouse=warehouse,
-            only=only or (),
-            skip=skip or (),
-            base_step=base_step,
-            comparison_step=comparison_step,
-            average_step=average_step,
-            own_views=own_views,
-            details=details,
-            modules=modules,
+            choice=pipeline.Choice(
+                only or (), skip or (), details, modules, base_step, comparison_step, average_step, own_views
+            ),
             matching=Matching(use_input_shape, read_name_map(op_name_map or "{}"), max_kernel_num),
-            xlsx=xlsx,
-            html=html,
-            strict=strict,
-            prefer=prefer.value,
-            gpu_flow_cat=gpu_flow_cat,
-            memory=memory,
-            workers=workers,
-            progress=progress,
+            options=pipeline.ReadOptions(strict, prefer.value, gpu_flow_cat, memory, workers, progress),
+            files=[name for name, wanted in (("xlsx", xlsx), ("html", html)) if wanted],
         )
     from pipeline.render.console import print_comparison  # noqa: PLC0415
 
@@ -187,17 +176,8 @@ def ingest(
 ) -> None:
     """Read traces into the warehouse, each as a run."""
     with errors(debug), progress_bars() as progress:
-        done = pipeline.ingest(
-            runs,
-            label=label,
-            warehouse=warehouse,
-            strict=strict,
-            prefer=prefer.value,
-            gpu_flow_cat=gpu_flow_cat,
-            memory=memory,
-            workers=workers,
-            progress=progress,
-        )
+        options = pipeline.ReadOptions(strict, prefer.value, gpu_flow_cat, memory, workers, progress)
+        done = pipeline.ingest(runs, label=label, warehouse=warehouse, options=options)
     with errors(debug), printing():
         for run in done:
             typer.echo(f"{run.run_id}  {run.source}" + ("" if run.is_new else "  (already in the warehouse)"))

@@ -217,7 +217,7 @@ def check_one_e2e_time(result):
 
 
 def check(base, comparison, house, output, details=True):
-    result = pipeline.compare(base, comparison, warehouse=house, output=output, details=details)
+    result = pipeline.compare(base, comparison, warehouse=house, output=output, choice=pipeline.Choice(details=details))
     check_one_e2e_time(result)
     check_page(result, Page(next(f for f in result.files if f.suffix == ".html").read_text(encoding="utf-8")))
     check_workbook(result, next(f for f in result.files if f.suffix == ".xlsx"))

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import pipeline
-from pipeline import api, tables
+from pipeline import api
+from pipeline.comparison import tables
 from pipeline.errors import InputError, UsageError
 from pipeline.warehouse.warehouse import Warehouse
 from tests import traces
@@ -80,18 +81,18 @@ def test_a_named_category_of_flows_makes_a_run_of_its_own(tmp_path, house):
     source = traces.write(tmp_path / "t.json", [*events, *flow("a", 1002), *flow("b", 1012)])
     operator = "select run_id, operator_name from intermediate.int_device_activity"
     (plain,) = pipeline.ingest(source, warehouse=house)
-    (named,) = pipeline.ingest(source, gpu_flow_cat="B", warehouse=house)
+    (named,) = pipeline.ingest(source, warehouse=house, options=pipeline.ReadOptions(flow_category="B"))
     assert (named.is_new, named.problems) == (True, ())
     assert pairs(house, operator) == {plain.run_id: "aten::mm", named.run_id: "aten::add"}
     for category, run in ((None, plain), ("B", named)):
-        (again,) = pipeline.ingest(source, gpu_flow_cat=category, warehouse=house)
+        (again,) = pipeline.ingest(source, warehouse=house, options=pipeline.ReadOptions(flow_category=category))
         assert (again.run_id, again.is_new) == (run.run_id, False)
-    (absent,) = pipeline.ingest(source, gpu_flow_cat="c", warehouse=house, strict=True)
+    (absent,) = pipeline.ingest(source, warehouse=house, options=pipeline.ReadOptions(flow_category="c", strict=True))
     assert "links no device activity" in absent.problems[0]
-    compared = pipeline.compare(source, source, gpu_flow_cat="B", warehouse=house)
+    compared = pipeline.compare(source, source, warehouse=house, options=pipeline.ReadOptions(flow_category="B"))
     assert compared.base.run["run_id"] == named.run_id
     with pytest.raises(UsageError, match="--gpu-flow-cat"):
-        pipeline.compare(plain.run_id, named.run_id, gpu_flow_cat="a", warehouse=house)
+        pipeline.compare(plain.run_id, named.run_id, warehouse=house, options=pipeline.ReadOptions(flow_category="a"))
 
 
 def test_a_label_that_is_no_file_name_is_kept_and_escaped(tmp_path, house):
@@ -137,10 +138,12 @@ def test_a_step_that_does_not_exist_lists_those_that_do(tmp_path, house):
     pipeline.ingest(traces.write(tmp_path / "stepped.json", stepped), warehouse=house)
     pipeline.ingest(traces.write(tmp_path / "plain.json"), warehouse=house)
     with pytest.raises(UsageError, match="no step 9; it has steps 4, 5"):
-        pipeline.compare("stepped", "plain", base_step=9, warehouse=house)
+        pipeline.compare("stepped", "plain", warehouse=house, choice=pipeline.Choice(base_step=9))
     with pytest.raises(UsageError, match="no step 1; it has no steps"):
-        pipeline.compare("stepped", "plain", comparison_step=1, warehouse=house)
-    result = pipeline.compare("stepped", "plain", base_step=4, warehouse=house)  # a step with a whole run
+        pipeline.compare("stepped", "plain", warehouse=house, choice=pipeline.Choice(comparison_step=1))
+    result = pipeline.compare(
+        "stepped", "plain", warehouse=house, choice=pipeline.Choice(base_step=4)
+    )  # a step with a whole run
     headline = {row["metric"]: row for row in result.tables["headline_comparison"].rows.to_pylist()}
     assert headline["E2E Time"]["base_duration_ns"] == 10_000  # gemm alone: add has no launch, so no step
     assert headline["E2E Time"]["comparison_duration_ns"] == 20_000
@@ -148,11 +151,16 @@ def test_a_step_that_does_not_exist_lists_those_that_do(tmp_path, house):
 
 def test_only_and_skip_choose_views_by_name(tmp_path, house):
     source = traces.write(tmp_path / "t.json")
-    result = pipeline.compare(source, source, warehouse=house, only=["kernel", "headline_comparison"])
+    result = pipeline.compare(
+        source, source, warehouse=house, choice=pipeline.Choice(only=["kernel", "headline_comparison"])
+    )
     assert list(result.tables) == ["headline_comparison", "kernel_comparison"]
-    assert "kernel_comparison" not in pipeline.compare(source, source, warehouse=house, skip=["kernel"]).tables
+    assert (
+        "kernel_comparison"
+        not in pipeline.compare(source, source, warehouse=house, choice=pipeline.Choice(skip=["kernel"])).tables
+    )
     with pytest.raises(UsageError, match=r"no comparison 'kernels'; there are: .*kernel_comparison"):
-        pipeline.compare(source, source, warehouse=house, only=["kernels"])
+        pipeline.compare(source, source, warehouse=house, choice=pipeline.Choice(only=["kernels"]))
 
 
 def test_a_run_compared_with_itself_has_no_difference(tmp_path, house):
@@ -269,7 +277,7 @@ def test_a_salvaged_run_is_marked_and_its_problems_are_rows(tmp_path, house):
     assert result.base.title == "t [salvaged]"
     assert any("quarantined" in note for note in result.notes)
     with pytest.raises(InputError, match="quarantined"):
-        pipeline.ingest(source, label="strictly", strict=True, warehouse=house)
+        pipeline.ingest(source, label="strictly", warehouse=house, options=pipeline.ReadOptions(strict=True))
     assert rows(house, "select run_id from marts.run") == [{"run_id": "t"}]
 
 

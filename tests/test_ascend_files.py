@@ -283,7 +283,9 @@ def test_modules_of_real_recordings_are_those_of_the_model_and_sum_to_the_device
     )
     assert rows(samples, stacks) == [{"n": 0}]
     sides = ("text.ascend910a-alexnet-level1.rank0_ascend_pt", "database.ascend910b-alexnet-level1-db.rank1_ascend_pt")
-    compared = pipeline.compare(*sides, warehouse=samples, only=["module"]).tables["module_comparison"]
+    compared = pipeline.compare(*sides, warehouse=samples, choice=pipeline.Choice(only=["module"])).tables[
+        "module_comparison"
+    ]
     totals = [row for row in compared.rows.to_pylist() if row["operator_name"] == "[ TOTAL ]"]
     assert len(totals) > 50
     assert all(row["base_module_name"] == row["comparison_module_name"] for row in totals)
@@ -293,7 +295,11 @@ def test_modules_of_real_recordings_are_those_of_the_model_and_sum_to_the_device
 @needs_time
 def test_collectives_of_real_recordings_meet_in_the_comparison_of_kernels(samples):
     sides = [f"text.{name}.rank0_ascend_pt" for name in ("ascend910a-alexnet-level1", "ascend910b-alexnet-level0")]
-    kernels = pipeline.compare(*sides, warehouse=samples, only=["kernel"]).tables["kernel_comparison"].rows.to_pylist()
+    kernels = (
+        pipeline.compare(*sides, warehouse=samples, choice=pipeline.Choice(only=["kernel"]))
+        .tables["kernel_comparison"]
+        .rows.to_pylist()
+    )
     collectives = [
         (row["kernel_name"], row["base_call_count"], row["comparison_call_count"])
         for row in kernels

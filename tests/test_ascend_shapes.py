@@ -147,12 +147,14 @@ def test_a_folder_with_both_reads_the_database_and_says_so(tmp_path):
         shutil.copy(file, text / "ASCEND_PROFILER_OUTPUT")
     (read,) = pipeline.ingest(text, warehouse=tmp_path / "w")
     assert "holds text and database; the database was read (--prefer text" in read.note
-    (preferred,) = pipeline.ingest(text, label="preferred", warehouse=tmp_path / "w", prefer="text")
+    (preferred,) = pipeline.ingest(
+        text, label="preferred", warehouse=tmp_path / "w", options=pipeline.ReadOptions(prefer="text")
+    )
     assert "the text was read" in preferred.note
     formats = {row["run_id"]: row["source_format"] for row in rows(tmp_path / "w", "select * from marts.run")}
     assert formats == {read.run_id: "ascend_database", "preferred": "ascend_text"}
     with pytest.raises(UsageError, match="give one of database, text"):
-        pipeline.ingest(text, warehouse=tmp_path / "w", prefer="csv")
+        pipeline.ingest(text, warehouse=tmp_path / "w", options=pipeline.ReadOptions(prefer="csv"))
 
 
 def test_a_parent_folder_is_several_ranks_and_any_level_of_a_profile_can_be_named(tmp_path):
@@ -175,11 +177,13 @@ def test_a_parent_folder_is_several_ranks_and_any_level_of_a_profile_can_be_name
 
 def test_single_steps_compare(house):
     with pytest.raises(UsageError, match="has no step 99; it has steps 7, 8"):
-        pipeline.compare("text", "slow", warehouse=house, base_step=99)
-    result = pipeline.compare("text", "slow", warehouse=house, base_step=7, comparison_step=8)
+        pipeline.compare("text", "slow", warehouse=house, choice=pipeline.Choice(base_step=99))
+    result = pipeline.compare("text", "slow", warehouse=house, choice=pipeline.Choice(base_step=7, comparison_step=8))
     (row,) = [r for r in result.tables["kernel_comparison"].rows.to_pylist() if r["kernel_name"] == "MatMulV2"]
     assert (row["base_call_count"], row["diff_total_duration_ns"]) == (1, 50_000)
-    result = pipeline.compare("gpu_with_step", "text", warehouse=house, base_step=3, comparison_step=8)
+    result = pipeline.compare(
+        "gpu_with_step", "text", warehouse=house, choice=pipeline.Choice(base_step=3, comparison_step=8)
+    )
     metrics = {row["metric"]: row for row in result.tables["overall_comparison"].rows.to_pylist()}
     compute = 700_001 + 500_001
     assert metrics["Computing Time"]["diff_duration_ns"] == compute - 10_000  # of the GPU's kernels one has a launch

@@ -20,7 +20,9 @@ pytestmark = needs_shared
 
 def ingest(house: Path, case: str, name: str = "input.json", label: str | None = None, strict: bool = False):
     source = next(CASES.glob(f"{case}-*")) / name
-    (run,) = pipeline.ingest(source, label=label or source.stem.split(".")[0], warehouse=house, strict=strict)
+    (run,) = pipeline.ingest(
+        source, label=label or source.stem.split(".")[0], warehouse=house, options=pipeline.ReadOptions(strict=strict)
+    )
     return run
 
 

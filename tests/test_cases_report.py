@@ -128,11 +128,17 @@ def test_calls_one_by_one_have_names_on_screen(tmp_path):
         )
 
     sides = trace("a.json", 10), trace("b.json", 25)
-    result = pipeline.compare(*sides, warehouse=tmp_path / "house", only=["operator_detail", "memory_detail"])
+    result = pipeline.compare(
+        *sides, warehouse=tmp_path / "house", choice=pipeline.Choice(only=["operator_detail", "memory_detail"])
+    )
     shown = screen(result)
     assert "Operator name" in shown
     assert [line.split()[0] for line in shown.splitlines() if "+15.000 µs" in line] == ["aten::mm"]
-    memory = pipeline.compare(sides[0], traces.write(tmp_path / "c.json", [
-        traces.operator("aten::mm", 1000, 20), traces.allocation(1001, 4096)]),
-        warehouse=tmp_path / "house", only=["memory_detail"])  # fmt: skip
+    events = [traces.operator("aten::mm", 1000, 20), traces.allocation(1001, 4096)]
+    memory = pipeline.compare(
+        sides[0],
+        traces.write(tmp_path / "c.json", events),
+        warehouse=tmp_path / "house",
+        choice=pipeline.Choice(only=["memory_detail"]),
+    )
     assert [line.split()[0] for line in screen(memory).splitlines() if "+3.500 KiB" in line] == ["aten::mm"]

@@ -13,7 +13,7 @@ from tests import traces
 def test_a_table_with_a_row_per_call_shows_its_first_rows(tmp_path):
     events = [traces.kernel(f"k{i:02}", 10 * i, 5) for i in range(30)]
     source = traces.write(tmp_path / "t.json", events)
-    result = pipeline.compare(source, source, warehouse=tmp_path / "house", only=["kernel"])
+    result = pipeline.compare(source, source, warehouse=tmp_path / "house", choice=pipeline.Choice(only=["kernel"]))
     table = result.tables["kernel_comparison"]
     screens = {}
     for detail in (False, True):
@@ -60,7 +60,7 @@ def test_of_a_long_path_the_end_is_shown(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     events = [traces.kernel("k", 10, 5)]
     source = traces.write(tmp_path / "t.json", events)
-    result = pipeline.compare(source, source, warehouse=tmp_path / "house", only=["kernel"])
+    result = pipeline.compare(source, source, warehouse=tmp_path / "house", choice=pipeline.Choice(only=["kernel"]))
     table = result.tables["kernel_comparison"]
     path = "/Net_0" + "/Block_7" * 20 + "/Linear_3"
     columns = tuple(replace(c, name="module_name") if c.name == "kernel_name" else c for c in table.view.columns)

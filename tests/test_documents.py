@@ -96,7 +96,7 @@ def test_what_are_events_is_read_and_the_rest_is_told(tmp_path, text, names, pro
 def test_strict_refuses_what_is_not_one_whole_document(tmp_path, text):
     (tmp_path / "t.json").write_text(text)
     with pytest.raises(InputError, match="--strict"):
-        pipeline.ingest(tmp_path / "t.json", warehouse=tmp_path / "house", strict=True)
+        pipeline.ingest(tmp_path / "t.json", warehouse=tmp_path / "house", options=pipeline.ReadOptions(strict=True))
 
 
 def test_the_place_of_what_is_told_is_that_in_the_decompressed_text(tmp_path):

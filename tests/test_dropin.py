@@ -8,7 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from fixtures.ascend import Execution, write_text
-from pipeline import cli, dropin
+from pipeline import cli
+from pipeline.comparison import dropin
 from pipeline.comparison.dropin import translated
 from pipeline.comparison.matching import Matching, read_name_map
 from pipeline.errors import UsageError

@@ -50,7 +50,7 @@ def test_what_is_left_out_is_a_warning_and_an_error_with_strict(tmp_path):
     with pytest.warns(LeftOutWarning, match=r"rank1\.json: not read: the file is empty"):
         (run,) = pipeline.ingest(tmp_path / "job", warehouse=tmp_path / "house")
     with pytest.raises(InputError, match=r"--strict was given, and .*rank1\.json: not read"):
-        pipeline.ingest(tmp_path / "job", warehouse=tmp_path / "house", strict=True)
+        pipeline.ingest(tmp_path / "job", warehouse=tmp_path / "house", options=pipeline.ReadOptions(strict=True))
     with pytest.warns(LeftOutWarning):
         pipeline.compare(tmp_path / "job", run.run_id, warehouse=tmp_path / "house")
     arguments = ["ingest", str(tmp_path / "job"), "-w", str(tmp_path / "house2")]

@@ -98,7 +98,7 @@ def test_steps_and_counts(warehouse, name):
 
 def test_the_slower_version_is_told_by_the_right_rows(warehouse):
     house, known = warehouse
-    result = pipeline.compare("base", "new", warehouse=house, modules=False)
+    result = pipeline.compare("base", "new", warehouse=house, choice=pipeline.Choice(modules=False))
     headline = {row["metric"]: row for row in result.tables["headline_comparison"].rows.to_pylist()}
     e2e = known["new"].run.overall["E2E Time"] - known["base"].run.overall["E2E Time"]
     assert headline["E2E Time"]["diff_duration_ns"] == e2e

@@ -97,7 +97,7 @@ def test_a_file_that_is_cut_keeps_what_was_whole(tmp_path, suffix, ending):
     ]
     assert len(run.problems) == 1
     with pytest.raises(InputError, match="--strict"):
-        ingest(path, tmp_path / "strict", strict=True)
+        ingest(path, tmp_path / "strict", options=pipeline.ReadOptions(strict=True))
 
 
 def test_a_compressed_file_that_is_cut_keeps_what_can_be_unpacked(tmp_path):
@@ -331,7 +331,9 @@ def test_an_ascend_table_says_nothing_in_many_ways(tmp_path):
 def test_rows_beyond_a_sheet_are_beside_the_workbook(tmp_path, monkeypatch):
     monkeypatch.setattr(xlsx, "SHEET_ROWS", 9)
     source = traces.write(tmp_path / "many.json", [traces.kernel(f"k{i:02}", 10 * i, 1 + i) for i in range(30)])
-    result = pipeline.compare(source, source, warehouse=tmp_path / "house", output=tmp_path / "out", only=["kernel"])
+    result = pipeline.compare(
+        source, source, warehouse=tmp_path / "house", output=tmp_path / "out", choice=pipeline.Choice(only=["kernel"])
+    )
     book, beside, _ = result.files
     sheet = openpyxl.load_workbook(book)["KernelCompare"]
     assert sheet.max_row == 9

@@ -11,30 +11,30 @@ import pytest
 import pipeline
 from fixtures.make_fixtures import demo_models, write_trace
 from pipeline.errors import UsageError
-from pipeline.warehouse import derivation, memory, querypool, warehouse
+from pipeline.warehouse import derivation, machine, querypool, warehouse
 from pipeline.warehouse.derivation import RisingMemory
 from tests import traces
 
 
 def test_half_of_the_container_where_that_is_less(tmp_path, monkeypatch):
     limit = tmp_path / "memory.max"
-    monkeypatch.setattr(memory, "_CGROUP_LIMITS", (limit,))
+    monkeypatch.setattr(machine, "_CGROUP_LIMITS", (limit,))
     limit.write_text("max\n")
-    whole = memory.available_bytes()
+    whole = machine.available_bytes()
     limit.write_text(f"{64 << 20}\n")
-    assert memory.available_bytes() == 64 << 20 < whole
-    assert memory.memory_limit() == "32MiB"
+    assert machine.available_bytes() == 64 << 20 < whole
+    assert machine.memory_limit() == "32MiB"
 
 
 @pytest.mark.parametrize("size", ["2GB", "512MiB", " 1.5 gb "])
 def test_a_size_is_a_number_and_a_unit(size):
-    assert memory.memory_limit(size) == size.strip()
+    assert machine.memory_limit(size) == size.strip()
 
 
 @pytest.mark.parametrize("size", ["2", "GB", "2GB; attach 'x'", "-1GB", ""])
 def test_anything_else_is_refused(size):
     with pytest.raises(UsageError, match="no size"):
-        memory.memory_limit(size)
+        machine.memory_limit(size)
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,9 @@ def test_anything_else_is_refused(size):
     [(3_000, ["640MiB", "1280MiB", "2560MiB", "3000MiB"]), (1_280, ["640MiB", "1280MiB"]), (512, ["640MiB"])],
 )
 def test_limits_rise_by_doubling_up_to_what_queries_may_take(monkeypatch, half, limits):
-    monkeypatch.setattr(memory, "available_bytes", lambda: 2 * half << 20)
-    assert memory.rising_limits(640 << 20) == limits
-    assert memory.rising_limits(640 << 20, "2GB") == ["2GB"]
+    monkeypatch.setattr(machine, "available_bytes", lambda: 2 * half << 20)
+    assert machine.rising_limits(640 << 20) == limits
+    assert machine.rising_limits(640 << 20, "2GB") == ["2GB"]
 
 
 def test_results_that_do_not_fit_take_more(tmp_path, monkeypatch):
@@ -115,15 +115,16 @@ def test_one_result_at_a_time_has_a_raised_limit(scarce):
 
 
 def test_the_limit_is_in_force(tmp_path):
-    pipeline.ingest(traces.write(tmp_path / "t.json"), warehouse=tmp_path / "house", memory="300MB")
+    pipeline.ingest(
+        traces.write(tmp_path / "t.json"), warehouse=tmp_path / "house", options=pipeline.ReadOptions(memory="300MB")
+    )
     rows = pipeline.query("select current_setting('memory_limit') as m", warehouse=tmp_path / "house", memory="300MB")
     assert rows.to_pylist() == [{"m": "286.1 MiB"}]
 
 
 def test_queries_have_all_of_a_limited_memory_one_after_another_and_so_have_those_of_large_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr(querypool, "cores", lambda: 8)
     pipeline.ingest(traces.write(tmp_path / "t.json"), warehouse=tmp_path / "house")
-    assert warehouse.Warehouse(tmp_path / "house").at_once(["t"]) == 8
-    assert warehouse.Warehouse(tmp_path / "house", "2GB").at_once(["t"]) == 1
+    assert warehouse.Warehouse(tmp_path / "house", threads=8).at_once(["t"]) == 8
+    assert warehouse.Warehouse(tmp_path / "house", "2GB", threads=8).at_once(["t"]) == 1
     monkeypatch.setattr(querypool, "LARGE_RUN_BYTES", 0)
-    assert warehouse.Warehouse(tmp_path / "house").at_once(["t"]) == 1
+    assert warehouse.Warehouse(tmp_path / "house", threads=8).at_once(["t"]) == 1

@@ -112,7 +112,7 @@ def test_an_own_comparison_is_shown_wherever_the_built_in_ones_are(house, tmp_pa
 def test_files_that_break_the_contract_are_named_with_the_reason_and_the_others_work(house, tmp_path):
     folder = write(tmp_path, {name: text for name, (text, _) in BROKEN.items()} | {"longest.sql": LONGEST})
     with pytest.warns(LeftOutWarning) as told:
-        result = pipeline.compare("v1", "v2", warehouse=house, own_views=folder)
+        result = pipeline.compare("v1", "v2", warehouse=house, choice=pipeline.Choice(own_views=folder))
     assert "longest_comparison" in result.tables
     reasons = {str(one.message).partition(": ")[0]: str(one.message) for one in told}
     assert set(reasons) == {str(folder / name) for name in BROKEN}

@@ -106,7 +106,7 @@ def test_each_process_and_device_of_a_group_is_a_run_of_its_own(tmp_path):
     (left,) = find_sources(group).left_out
     assert (left.path.name, "not exported" in left.reason) == ("PROF_000003_1_C", True)
     with pytest.raises(InputError, match="PROF_000003_1_C: not read: raw data that is not exported"):
-        pipeline.ingest(group, warehouse=tmp_path / "house", strict=True)
+        pipeline.ingest(group, warehouse=tmp_path / "house", options=pipeline.ReadOptions(strict=True))
 
 
 def test_a_later_export_into_the_same_folder_counts_alone(tmp_path):
@@ -238,7 +238,7 @@ def test_a_rank_that_holds_no_run_is_named_with_what_it_holds(tmp_path, files, s
     assert re.search(f"rank1_ascend_pt: not read: it holds {said}", str(warned[0].message))
     assert run.label == "rank0"
     with pytest.raises(InputError, match="--strict was given"):
-        pipeline.ingest(tmp_path, warehouse=tmp_path / "house", strict=True)
+        pipeline.ingest(tmp_path, warehouse=tmp_path / "house", options=pipeline.ReadOptions(strict=True))
 
 
 def test_a_profile_that_was_never_analysed_is_named(tmp_path):
@@ -254,14 +254,14 @@ def test_tables_that_are_empty_or_missing_are_told_and_leave_the_run_complete(tm
     header = (output / "operator_memory.csv").read_text().partition("\n")[0]
     (output / "operator_memory.csv").write_text(header + "\n")
     put(output, l2_cache__csv="Stream Id,Task Id,Hit Rate\n1,2,3\n")
-    (run,) = pipeline.ingest(profile, warehouse=tmp_path / "house", strict=True)
+    (run,) = pipeline.ingest(profile, warehouse=tmp_path / "house", options=pipeline.ReadOptions(strict=True))
     problems = pairs(tmp_path / "house", "select kind, detail from marts.problem")
     assert problems == {"empty_table": "operator_memory.csv", "missing_table": "memory_record.csv"}
     assert rows(tmp_path / "house", "select status from marts.run") == [{"status": "complete"}]
     assert run.note == "rank0_ascend_ms: not read: l2_cache.csv (nothing here shows what they hold)"
     (output / "kernel_details.csv").write_text("")
     with pytest.raises(InputError, match=r"files of the profile are empty.*kernel_details.csv"):
-        pipeline.ingest(profile, warehouse=tmp_path / "house", strict=True)
+        pipeline.ingest(profile, warehouse=tmp_path / "house", options=pipeline.ReadOptions(strict=True))
 
 
 OLD = [

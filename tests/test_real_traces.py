@@ -95,7 +95,9 @@ def test_every_trace_compares_with_itself_and_others_and_its_sheets_reopen(house
     place = runs.index(base_run)
     # Itself, one further on, and the neighbour below: every trace is met from both sides.
     for comparison in (runs[(place + further) % len(runs)] for further in (0, 5)):
-        result = pipeline.compare(base_run, comparison, warehouse=house, details=comparison == base_run)
+        result = pipeline.compare(
+            base_run, comparison, warehouse=house, choice=pipeline.Choice(details=comparison == base_run)
+        )
         assert all(table.rows is not None for table in result.tables.values())
         if comparison == base_run:
             differences = (

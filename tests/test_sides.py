@@ -61,7 +61,9 @@ def compared(request, tmp_path_factory):
     more = [traces.kernel("only_new", 3500, 50), traces.operator("aten::cos", 3600, 7)]
     new = traces.write(folder / "right.json", run(4, 150, more), deviceProperties=[device[1]])
     steps = dict(zip(("base_step", "comparison_step"), request.param, strict=True))
-    result = pipeline.compare(base, new, warehouse=folder / "house", output=folder / "out", **steps)
+    result = pipeline.compare(
+        base, new, warehouse=folder / "house", output=folder / "out", choice=pipeline.Choice(**steps)
+    )
     return result, request.param
 
 
@@ -283,7 +285,7 @@ def test_the_screen_names_each_side_and_puts_its_figures_below(compared):
 def test_other_numbers_of_steps_are_told_for_whole_runs_alone(compared):
     result, steps = compared
     told = [note for note in result.notes if "steps" in note]
-    whole = ["the runs recorded 3 and 4 steps: sums over whole runs do not compare, averages over steps do"]
+    whole = ["the runs recorded 3 and 4 steps: compare per-step averages, not totals (--average-step)"]
     assert told == (whole if steps == (None, None) else [])
 
 
@@ -291,9 +293,9 @@ def test_steps_of_which_none_is_complete_have_no_average_and_the_reader_is_told(
     lost = [traces.step(1, 1000, 900), traces.launch(1010, 1, 77), traces.kernel("gemm", 1100, 50)]
     source = traces.write(tmp_path / "cut.json", lost)
     whole = traces.write(tmp_path / "whole.json", run(2, 100))
-    result = pipeline.compare(source, whole, warehouse=tmp_path / "house", output=tmp_path, xlsx=False)
+    result = pipeline.compare(source, whole, warehouse=tmp_path / "house", output=tmp_path, files=["html"])
     assert result.notes == (
-        "the runs recorded 1 and 2 steps: sums over whole runs do not compare, and cut recorded no whole step",
+        "the runs recorded 1 and 2 steps: compare per-step averages, not totals, but cut recorded no whole step",
     )
     (row, *_) = result.tables["headline_comparison"].rows.to_pylist()
     assert row["scope"] == "whole run"

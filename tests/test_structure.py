@@ -1,4 +1,4 @@
-"""The arrows between packages: cli → api → {extract, load, catalog, render}, and nothing back or across."""
+"""The arrows between packages: cli → api → ingestion, comparison, render → extract, warehouse → catalog; none back."""
 
 from __future__ import annotations
 
@@ -14,22 +14,15 @@ MAY_IMPORT = {
     "schema": set(),
     "version": set(),
     "encoding": set(),
-    "align": set(),
-    "cores": set(),
-    "dropin": set(),
-    "matching": FOUNDATION,
-    "catalog": FOUNDATION | {"catalog", "align"},
-    "result": FOUNDATION | {"catalog"},
-    "extract": FOUNDATION | {"extract", "cores"},
-    "load": FOUNDATION | {"load", "catalog", "align", "cores"},
-    "render": FOUNDATION | {"render", "catalog", "result"},
-    "workers": FOUNDATION | {"extract", "load", "cores"},
-    "ingestion": FOUNDATION | {"extract", "load", "workers", "cores"},
-    "tables": {"load", "catalog", "result", "matching"},
-    "api": FOUNDATION
-    | {"ingestion", "workers", "tables", "extract", "load", "catalog", "render", "result", "matching"},
-    "terminal": FOUNDATION | {"render"},
-    "cli": FOUNDATION | {"api", "catalog", "render", "matching", "dropin", "terminal", "__init__"},
+    "alignment": {"alignment"},
+    "catalog": FOUNDATION | {"catalog", "alignment"},
+    "extract": FOUNDATION | {"extract"},
+    "warehouse": FOUNDATION | {"warehouse", "catalog", "alignment"},
+    "ingestion": FOUNDATION | {"ingestion", "extract", "warehouse"},
+    "comparison": FOUNDATION | {"comparison", "catalog", "warehouse"},
+    "render": FOUNDATION | {"render", "catalog", "comparison"},
+    "api": FOUNDATION | {"ingestion", "comparison", "extract", "warehouse", "catalog", "render"},
+    "cli": FOUNDATION | {"api", "catalog", "render", "comparison", "__init__"},
     "__init__": {"api", "errors", "version"},
 }
 

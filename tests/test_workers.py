@@ -7,10 +7,10 @@ import shutil
 import pytest
 
 import pipeline
-from pipeline.cores import cores, take
 from pipeline.errors import InputError
 from pipeline.extract.source import Source, find_sources
-from pipeline.ingestion.stages import workers
+from pipeline.ingestion import workers
+from pipeline.warehouse.warehouse import Warehouse
 from tests import traces
 from tests.asking import rows
 
@@ -40,7 +40,12 @@ def both(tmp_path_factory):
         def progress(file, size, read=read):
             read[file] += size
 
-        done = pipeline.ingest(folder / "traces", label="job", warehouse=house, workers=count, progress=progress)
+        done = pipeline.ingest(
+            folder / "traces",
+            label="job",
+            warehouse=house,
+            options=pipeline.ReadOptions(workers=count, progress=progress),
+        )
         marts = rows(house, "select run_id, rank, event_count from marts.run order by run_id")
         found.append(([(run.run_id, run.source, run.is_new) for run in done], marts, read))
     return files, *found
@@ -63,7 +68,7 @@ def test_runs_before_a_failure_stay_and_nothing_else_does(tmp_path, count):
     files = ranks(tmp_path / "traces")
     files[1].write_text("no trace")
     with pytest.raises(InputError, match=r"rank1\.json: not JSON"):
-        pipeline.ingest(files, warehouse=tmp_path / "house", workers=count)
+        pipeline.ingest(files, warehouse=tmp_path / "house", options=pipeline.ReadOptions(workers=count))
     assert [row["run_id"] for row in rows(tmp_path / "house", "select run_id from marts.run")] == ["rank0"]
     assert sorted(path.name for path in (tmp_path / "house" / "runs").iterdir()) == ["rank0"]
     assert not list((tmp_path / "house" / "tmp").iterdir())
@@ -72,7 +77,9 @@ def test_runs_before_a_failure_stay_and_nothing_else_does(tmp_path, count):
 def test_one_content_twice_is_one_run(tmp_path):
     (first, *_) = ranks(tmp_path / "traces", 1)
     copy = shutil.copy(first, tmp_path / "copy.json")
-    done = pipeline.ingest([first, copy], label="x", warehouse=tmp_path / "house", workers=2)
+    done = pipeline.ingest(
+        [first, copy], label="x", warehouse=tmp_path / "house", options=pipeline.ReadOptions(workers=2)
+    )
     assert [(run.run_id, run.is_new) for run in done] == [("x.r0", True), ("x.r0", False)]
 
 
@@ -80,7 +87,7 @@ def test_small_files_get_no_process_and_large_ones_no_more_than_there_is_memory_
     ranks(tmp_path / "traces")
     assert workers.worker_count(find_sources(tmp_path / "traces").sources) == 1
     monkeypatch.setattr(workers, "SMALL_BYTES", 0)
-    monkeypatch.setattr(workers, "cores", lambda: 8)
+    monkeypatch.setattr(workers, "usable_cores", lambda: 8)
     monkeypatch.setattr(workers, "available_bytes", lambda: 64 << 30)
     assert workers.worker_count(find_sources(tmp_path / "traces").sources) == 3
     monkeypatch.setattr(workers, "available_bytes", lambda: 5 << 30)
@@ -99,7 +106,7 @@ def test_small_files_get_no_process_and_large_ones_no_more_than_there_is_memory_
     ],
 )
 def test_those_read_beside_one_another_share_the_cores_by_their_sizes(tmp_path, monkeypatch, sizes, at_once, shares):
-    monkeypatch.setattr(workers, "cores", lambda: 8)
+    monkeypatch.setattr(workers, "usable_cores", lambda: 8)
     sources = []
     for number, size in enumerate(sizes):
         file = tmp_path / f"{number}.json"
@@ -108,12 +115,7 @@ def test_those_read_beside_one_another_share_the_cores_by_their_sizes(tmp_path, 
     assert list(workers.core_shares(sources, at_once)) == shares
 
 
-def test_a_process_takes_what_it_is_told_to(tmp_path, monkeypatch):
-    monkeypatch.setattr("pipeline.cores._taken", None)
-    assert cores() >= 1
-    take(3)
-    assert cores() == 3
+def test_a_warehouse_has_the_threads_that_it_is_given(tmp_path):
     pipeline.ingest(ranks(tmp_path / "traces", 1), warehouse=tmp_path / "house")
-    assert pipeline.query("select current_setting('threads') as n", warehouse=tmp_path / "house").to_pylist() == [
-        {"n": 3}
-    ]
+    with Warehouse(tmp_path / "house", threads=3).connect() as connection:
+        assert connection.execute("select current_setting('threads')").fetchall() == [(3,)]

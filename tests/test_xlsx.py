@@ -112,7 +112,7 @@ def test_no_cell_is_a_formula_or_a_link(compared):
 def test_what_a_person_called_a_run_is_text(tmp_path):
     evil = '<r></is></c><c r="B3"><f>1+1</f></c><c><is></r>'
     pipeline.ingest(traces.write(tmp_path / "t.json"), label=evil, warehouse=tmp_path / "house")
-    result = pipeline.compare(evil, evil, warehouse=tmp_path / "house", output=tmp_path / "out", html=False)
+    result = pipeline.compare(evil, evil, warehouse=tmp_path / "house", output=tmp_path / "out", files=["xlsx"])
     about = {row[0].value: row[1] for row in cells(result.files[0], "About")}
     assert (about["label"].value, about["label"].data_type) == (evil, "s")
 
@@ -134,7 +134,9 @@ def test_rows_that_do_not_fit_are_said_and_are_in_a_csv(tmp_path, monkeypatch):
     monkeypatch.setattr(xlsx, "SHEET_ROWS", 12)
     events = [traces.kernel(f"={i}", 10 * i, 5) for i in range(25)]
     source = traces.write(tmp_path / "many.json", events)
-    result = pipeline.compare(source, source, warehouse=tmp_path / "house", output=tmp_path / "out", only=["kernel"])
+    result = pipeline.compare(
+        source, source, warehouse=tmp_path / "house", output=tmp_path / "out", choice=pipeline.Choice(only=["kernel"])
+    )
     book, beside, _ = result.files
     rows = cells(book, "KernelCompare")
     assert len(rows) == 12
@@ -150,7 +152,9 @@ def test_rows_that_do_not_fit_are_said_and_are_in_a_csv(tmp_path, monkeypatch):
 def test_rows_follow_one_another_whatever_the_size_of_a_batch(tmp_path, monkeypatch, size):
     monkeypatch.setattr(xlsx, "_BATCH_ROWS", size)
     source = traces.write(tmp_path / "many.json", [traces.kernel(f"k{i}", 10 * i, 5 + i % 4) for i in range(25)])
-    result = pipeline.compare(source, source, warehouse=tmp_path / "house", output=tmp_path / "out", only=["kernel"])
+    result = pipeline.compare(
+        source, source, warehouse=tmp_path / "house", output=tmp_path / "out", choice=pipeline.Choice(only=["kernel"])
+    )
     with zipfile.ZipFile(result.files[0]) as book:
         (sheet,) = (text for name in book.namelist() if b">k24<" in (text := book.read(name)))
     assert re.findall(rb'<row r="(\d+)"', sheet) == [str(number).encode() for number in range(1, 28)]
@@ -165,7 +169,9 @@ def test_text_that_looks_like_a_formula_stays_text_in_workbook_and_csv(tmp_path,
     monkeypatch.setattr(xlsx, "SHEET_ROWS", 4)
     names = [f"{first}{i}" for i in range(4)]
     source = traces.write(tmp_path / "t.json", [traces.kernel(name, 10 * i, 5) for i, name in enumerate(names)])
-    result = pipeline.compare(source, source, warehouse=tmp_path / "house", output=tmp_path / "out", only=["kernel"])
+    result = pipeline.compare(
+        source, source, warehouse=tmp_path / "house", output=tmp_path / "out", choice=pipeline.Choice(only=["kernel"])
+    )
     book, beside, _ = result.files
     with zipfile.ZipFile(book) as parts:
         assert not any(b"<f>" in parts.read(name) for name in parts.namelist())

@@ -30,6 +30,11 @@ class Matching:
         if self.max_kernel_num is not None and self.max_kernel_num <= _MIN_KERNELS:
             raise UsageError(f"--max-kernel-num must be greater than {_MIN_KERNELS}, not {self.max_kernel_num}")
 
+    @property
+    def told(self) -> dict[str, str]:
+        """What differs from plain matching by name, for About."""
+        return {name: str(value) for name, value in vars(self).items() if value}
+
     def apply(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Set the variables that the views read, on this connection."""
         connection.execute("set variable use_input_shape = $value", {"value": self.use_input_shape})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from pipeline.extract.ascend import communication, profiler_info
 from pipeline.extract.ascend import database as ascend_database
 from pipeline.extract.ascend import tables as ascend_csv
 from pipeline.extract.bytestream import ByteStream
+from pipeline.extract.means import ALONE, Means
 from pipeline.extract.report import Report
 from pipeline.extract.trace import kineto
 
@@ -28,9 +29,7 @@ class Format(Protocol):
         """Does the beginning of a file look like it?"""
         ...
 
-    def extract(
-        self, path: Path, report: Report, progress: Callable[[int], None] | None = None
-    ) -> Iterator[tuple[str, pa.RecordBatch]]:
+    def extract(self, path: Path, report: Report, means: Means = ALONE) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield (raw table, batch) of a file. Raises InputError."""
         ...
 

@@ -17,6 +17,7 @@ from pipeline.extract.ascend import mindinsight
 from pipeline.extract.ascend.folder import OUTPUT, Folder, LeftOut, folders, select
 from pipeline.extract.bytestream import ByteStream
 from pipeline.extract.filename import ARCHIVE, COMPRESSED, label_of
+from pipeline.extract.means import Means
 from pipeline.extract.recognition import Format, format_of
 from pipeline.extract.report import Report
 from pipeline.extract.trace import kineto
@@ -45,7 +46,7 @@ class Source:
     flow_category: str | None = None
 
     def extract(
-        self, report: Report, progress: Callable[[Path, int], None] | None = None
+        self, report: Report, progress: Callable[[Path, int], None] | None = None, threads: int = 1
     ) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield (raw table, batch) of all files; `report` is complete at the end.
 
@@ -58,7 +59,7 @@ class Source:
             if found is None:
                 continue
             advance = (lambda size, file=file: progress(file, size)) if progress else None
-            yield from found.extract(file, report, advance)
+            yield from found.extract(file, report, Means(advance, threads))
         if not report.event_count:
             dropped = report.dropped_count
             held = f"none of its {dropped} events can be read" if dropped else "it holds no events"

@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from pipeline.cores import take
 from pipeline.encoding import storable
 from pipeline.errors import InputError, UsageError
-from pipeline.ingestion.workers import Progress, ahead, core_shares, executor
-from pipeline.schema import PROBLEM_KINDS, RAW_TABLES, TOLD_APART
+from pipeline.ingestion.options import Progress, ReadOptions
+from pipeline.ingestion.workers import ahead, core_shares, executor, worker_count
+from pipeline.schema import RAW_TABLES
 from pipeline.version import VERSION
 from pipeline.warehouse.partitions import partition_writer
-from pipeline.warehouse.warehouse import Problem, Warehouse
+from pipeline.warehouse.problem import Problem, problem_text
+from pipeline.warehouse.warehouse import Warehouse
 from pipeline.warehouse.writer import Writer
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ _HARMLESS = frozenset(
         "overlap_analysis",
     }
 )
-_DETAIL_CHARACTERS = 100
 # A file system has 255 for a name, in which a hash and `run_id=` must find place.
 _NAME_BYTES = 160
 
@@ -166,18 +166,17 @@ def ingest_sources(
     house: Warehouse,
     wanted: Sequence[tuple[Source, str]],
     several: bool,
-    strict: bool,
-    progress: Progress | None,
-    workers: int = 1,
+    options: ReadOptions,
 ) -> list[Ingested]:
-    """Ingest (source, label), each as a run, `workers` at once. `several`: labels have ranks to tell apart.
+    """Ingest (source, label), each as a run. `several`: labels have ranks to tell apart.
 
     Raises InputError for the first file that is none of a profiler, or is damaged and `strict` was asked for; the runs
     of sources before it stay.
     """
     # What is to be cleaned up is, when no worker writes any more.
-    with contextlib.ExitStack() as ends, executor(workers, progress) as (pool, reporting):
-        stages = _Ingest(house, several, strict, pool, reporting, ends)
+    workers = options.workers or worker_count([source for source, _ in wanted])
+    with contextlib.ExitStack() as ends, executor(workers, options.progress) as (pool, progress):
+        stages = _Ingest(house, several, options.strict, pool, progress, ends)
         shares = core_shares([source for source, _ in wanted], workers)
         begun = ahead(map(stages.begin, wanted, shares), workers)
         placed = ahead(map(stages.place, begun), workers)
@@ -188,14 +187,13 @@ def _extract(
     warehouse: Path, source: Source, label: str, folder: Path, progress: Progress | None, share: int
 ) -> Report:
     """Stream one source into Parquet below `folder`, on a share of the cores."""
-    take(share)
     # The readers are imported where a source is read, which most commands do not.
     from pipeline.extract.filename import rank_of  # noqa: PLC0415
     from pipeline.extract.report import Report  # noqa: PLC0415
 
     report = Report()
     with partition_writer(folder, warehouse) as writer:
-        for table, batch in source.extract(report, progress):
+        for table, batch in source.extract(report, progress, share):
             writer.write(table, batch)
         if report.rank is None:
             report.rank = rank_of(source.path)
@@ -220,8 +218,7 @@ def _extract(
 
 
 def _derive(house: Warehouse, run_id: str, folder: Path, share: int) -> list[Problem]:
-    take(share)
-    return house.derive(run_id, folder)
+    return house.derive(run_id, folder, share)
 
 
 def _claim(house: Warehouse, writer: Writer, label: str, report: Report, several: bool) -> str:
@@ -243,12 +240,3 @@ def _ingested(job: _Job, problems: Sequence[Problem], strict: bool) -> Ingested:
     if strict and any(kind not in _HARMLESS for kind, _, _ in problems):
         raise InputError(f"{job.source.path}: not intact, and --strict was given: {'; '.join(texts)}")
     return Ingested(job.run_id, job.label, job.source.path, texts, job.derivation is not None, job.source.note)
-
-
-def problem_text(kind: str, count: int, detail: str) -> str:
-    """A trouble for a person: how often, what, and where first. Names in traces are long; `marts.problem` has all."""
-    first = detail if len(detail) <= _DETAIL_CHARACTERS else detail[: _DETAIL_CHARACTERS - 1] + "…"
-    what = f"{count} × {PROBLEM_KINDS.get(kind, kind)}"
-    if kind in TOLD_APART:
-        return f"{what}: {first}"
-    return what + (f" (first: {first})" if first else "")

@@ -13,14 +13,13 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pipeline.cores import cores
 from pipeline.errors import TracemillError
-from pipeline.warehouse.memory import available_bytes
+from pipeline.ingestion.options import Progress
+from pipeline.warehouse.machine import available_bytes, usable_cores
 
 if TYPE_CHECKING:
     from pipeline.extract.source import Source
 
-Progress = Callable[[Path, int], None]
 Item = TypeVar("Item")
 # What one ingest may take at its peak; as many run at once as fit half of the memory.
 WORKER_BYTES = 1 << 30
@@ -45,7 +44,7 @@ class _Inline(Executor):
 def worker_count(sources: Sequence[Source]) -> int:
     """Sources to read at once: those worth a process, no more than there are cores and than memory allows."""
     large = sum(size >= SMALL_BYTES for size in _sizes(sources))
-    return max(1, min(large, cores(), available_bytes() // 2 // WORKER_BYTES))
+    return max(1, min(large, usable_cores(), available_bytes() // 2 // WORKER_BYTES))
 
 
 def core_shares(sources: Sequence[Source], workers: int) -> Iterator[int]:
@@ -54,7 +53,7 @@ def core_shares(sources: Sequence[Source], workers: int) -> Iterator[int]:
     for place, size in enumerate(sizes):
         first = place - place % workers
         beside = sizes[first : first + workers]
-        yield cores() if len(beside) == 1 else max(1, round(cores() * size / max(1, sum(beside))))
+        yield usable_cores() if len(beside) == 1 else max(1, round(usable_cores() * size / max(1, sum(beside))))
 
 
 def _sizes(sources: Sequence[Source]) -> list[int]:

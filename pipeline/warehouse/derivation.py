@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pipeline.catalog.header import View
 from pipeline.catalog.install import Partitions, quoted
-from pipeline.warehouse.memory import rising_limits
+from pipeline.warehouse.machine import rising_limits
 from pipeline.warehouse.querypool import queries_at_once, query_pool
 from pipeline.warehouse.settings import CONNECTION_SETTINGS, database_settings
 
@@ -36,7 +36,8 @@ def derive(
     make: Callable[..., None],
     partitions: Partitions,
     targets: Mapping[str, Path],
-    memory: str | None = None,
+    memory: str | None,
+    threads: int,
 ) -> None:
     """Compute the results that have no files among a run's partitions, each into the folder that `targets` names.
 
@@ -46,10 +47,10 @@ def derive(
     pa.default_memory_pool().release_unused()  # what reading has left
     limits = rising_limits(DERIVE_MEMORY, memory)
     settings = {
-        **database_settings(limits[0], _KEEPS, database.parent),
+        **database_settings(limits[0], _KEEPS, database.parent, threads),
         "preserve_insertion_order": "false",  # rows of a partition have no order; keeping one costs memory
     }
-    at_once = queries_at_once(chain.from_iterable(partitions.values()), len(limits) == 1)
+    at_once = queries_at_once(chain.from_iterable(partitions.values()), len(limits) == 1, threads)
     with (
         contextlib.closing(duckdb.connect(str(database), config=settings)) as connection,
         query_pool(connection, at_once) as submit,

@@ -10,8 +10,6 @@ from typing import Any
 
 import duckdb
 
-from pipeline.cores import cores
-
 # From raw partitions of more bytes, those of traces of some hundred megabytes, queries are answered one after another,
 # as they are where there is no more memory to be had: each may take all of it, and two at once would spill or fail.
 LARGE_RUN_BYTES = 16 << 20
@@ -19,10 +17,10 @@ _AGAIN_SECONDS = 0.05
 Job = Callable[[duckdb.DuckDBPyConnection], Any]
 
 
-def queries_at_once(partitions: Iterable[Path], is_limited: bool) -> int:
+def queries_at_once(partitions: Iterable[Path], is_limited: bool, cores: int) -> int:
     """How many queries over the partitions of a run to answer at once."""
     is_large = sum(path.stat().st_size for path in partitions) > LARGE_RUN_BYTES
-    return 1 if is_limited or is_large else cores()
+    return 1 if is_limited or is_large else cores
 
 
 @contextlib.contextmanager

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pipeline.cores import cores
-
 # How much freed memory DuckDB keeps before it gives it back to the system.
 _KEEPS = ("allocator_flush_threshold", "allocator_bulk_deallocation_flush_threshold")
 # DuckDB answers an asof join by comparing every pair of rows where it estimates that one side is small. Its estimates
@@ -18,12 +16,14 @@ _NO_BAR = "set enable_progress_bar = false"
 CONNECTION_SETTINGS = f"{_SORTED_ASOF}; {_NO_BAR}"
 
 
-def database_settings(memory: str, keeps: str, spill: Path) -> dict[str, Any]:
-    """What a database is opened with: its limit of memory, what of it is kept when freed, where the rest goes."""
+def database_settings(memory: str, keeps: str, spill: Path, threads: int) -> dict[str, Any]:
+    """What a database is opened with: its limit of memory, what of it is kept when freed, where the rest goes,
+    and how many threads it has.
+    """
     return {
         "python_enable_replacements": "false",
         "memory_limit": memory,
         **dict.fromkeys(_KEEPS, keeps),
         "temp_directory": str(spill),
-        "threads": cores(),
+        "threads": threads,
     }

@@ -23,7 +23,8 @@ from pipeline.errors import WarehouseError
 from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES, TOLD_APART
 from pipeline.warehouse.derivation import PART, derive
 from pipeline.warehouse.layout import Layout
-from pipeline.warehouse.memory import memory_limit
+from pipeline.warehouse.machine import memory_limit, usable_cores
+from pipeline.warehouse.problem import Problem
 from pipeline.warehouse.querypool import queries_at_once
 from pipeline.warehouse.settings import CONNECTION_SETTINGS, database_settings
 from pipeline.warehouse.writer import Workplace, Writer, out_of_memory, workplace, writer, writing
@@ -44,7 +45,6 @@ _PROBLEMS = (
     " order by kind, min(event_index)"
 )
 _APART = {"apart": sorted(TOLD_APART)}
-Problem = tuple[str, int, str]
 
 
 class Warehouse:
@@ -52,10 +52,13 @@ class Warehouse:
 
     `memory` limits DuckDB (`2GB`): half of the machine for queries, and less while results are derived, without it. A
     user's own views lie in its folder `views`, and in another that is named here; `refused` says why files of them were
-    left out, by path, once a connection was made.
+    left out, by path, once a connection was made. `threads` are all cores without a number.
     """
 
-    def __init__(self, folder: Path, memory: str | None = None, own_views: Path | None = None) -> None:
+    def __init__(
+        self, folder: Path, memory: str | None = None, own_views: Path | None = None, threads: int | None = None
+    ) -> None:
+        self._threads = threads or usable_cores()
         self._memory = memory
         self._query_memory = memory_limit(memory)
         self.folder = folder.resolve()
@@ -103,7 +106,7 @@ class Warehouse:
 
     # -- derived results -------------------------------------------------------------------------------
 
-    def derive(self, run_id: str, folder: Path) -> list[Problem]:
+    def derive(self, run_id: str, folder: Path, threads: int) -> list[Problem]:
         """Compute what is kept per run and is not there yet, reading only that run's partitions, into an empty folder.
 
         Returns the run's problems, as `problems` does for one that is there.
@@ -113,7 +116,7 @@ class Warehouse:
         database = folder / "views.duckdb"
         with writing(self.folder):
             make = partial(self._take_over_views(database), catalog=self.catalog)
-            derive(database, make, self._partitions([run_id]), targets, self._memory)
+            derive(database, make, self._partitions([run_id]), targets, self._memory, threads)
         (path,) = self._derived_files("marts.problem", [run_id], made)
         with contextlib.closing(duckdb.connect()) as connection:
             query = _PROBLEMS.format(relation="read_parquet($path)")
@@ -124,7 +127,7 @@ class Warehouse:
         if all(self._derived_files(view.qualified, [run_id], place.layout) for view in self.catalog.materialized):
             return
         folder = place.new_folder()
-        self.derive(run_id, folder)
+        self.derive(run_id, folder, self._threads)
         place.put(folder)
 
     # -- reading ---------------------------------------------------------------------------------------
@@ -137,7 +140,7 @@ class Warehouse:
         """
         with self._workplace() as place:
             config = {
-                **database_settings(self._query_memory, _KEEPS, place.new_folder()),
+                **database_settings(self._query_memory, _KEEPS, place.new_folder(), self._threads),
                 "autoinstall_known_extensions": "false",
             }
             # Attached to a database of its own in memory: one process may have it open more than once, before and
@@ -187,7 +190,7 @@ class Warehouse:
     def at_once(self, run_ids: Iterable[str]) -> int:
         """How many queries over runs to answer at once: one where the memory was limited, or a run is a large one."""
         raw = (self.folder.glob(f"raw/*/run_id={run_id}/part-*.parquet") for run_id in run_ids)
-        return min(queries_at_once(partitions, self._memory is not None) for partitions in raw)
+        return min(queries_at_once(partitions, self._memory is not None, self._threads) for partitions in raw)
 
     def _bring_up(
         self, connection: duckdb.DuckDBPyConnection, place: Workplace, run_ids: Sequence[str] | None = None

@@ -9,7 +9,7 @@ msprof has no steps: there the operations are at the top.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from pipeline.extract.ascend.columns import megabytes, microseconds, milliseconds, text, whole
 from pipeline.extract.ascend.jsonfile import read_pairs
+from pipeline.extract.means import ALONE, Means
 from pipeline.extract.report import Report
 from pipeline.schema import RAW_TABLES
 
@@ -38,11 +39,9 @@ def detect(head: bytes) -> bool:
     return head.lstrip()[:1] == b"{" and (b'"Communication Time Info"' in head or b'"Transport Type"' in head)
 
 
-def extract(
-    path: Path, report: Report, progress: Callable[[int], None] | None = None
-) -> Iterator[tuple[str, pa.RecordBatch]]:
+def extract(path: Path, report: Report, means: Means = ALONE) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield (raw table, batch) of the file, a batch for each step."""
-    for step, kinds in read_pairs(path, report, progress):
+    for step, kinds in read_pairs(path, report, means):
         rows = (
             ([] if step == _TOTAL else list(_rows(step, kinds)))
             if _is_operation(kinds)

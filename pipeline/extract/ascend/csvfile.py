@@ -14,20 +14,19 @@ from pipeline.errors import InputError
 from pipeline.extract.ascend.columns import Layout
 from pipeline.extract.bytestream import ByteStream
 from pipeline.extract.containers import BlockFile
+from pipeline.extract.means import Means
 from pipeline.extract.report import Report
 
 BLOCK_BYTES = 4 << 20
 
 
-def read_csv(
-    path: Path, layout: Layout, report: Report, progress: Callable[[int], None] | None = None
-) -> Iterator[tuple[str, pa.RecordBatch]]:
+def read_csv(path: Path, layout: Layout, report: Report, means: Means) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield (raw table, batch) of a CSV file, all cells read as text and typed by the layout.
 
     Rows with another number of cells than the header are dropped and counted; a file that ends inside a quoted cell is
     truncated; one without rows is told. Raises InputError where the file has no header.
     """
-    stream = ByteStream(path, progress)
+    stream = ByteStream(path, means.progress)
     blocks = stream.blocks()
     file = io.BufferedReader(BlockFile(path, blocks), BLOCK_BYTES)
     names = _header(path, file.readline())

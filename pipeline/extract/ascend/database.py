@@ -10,7 +10,7 @@ of the CSVs. So nothing behind the extractor knows which of the two a run came f
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from pipeline.extract.ascend.databaseevents import event_rows
 from pipeline.extract.ascend.databasetables import table_rows
 from pipeline.extract.ascend.sqlitefile import MAGIC, SqliteFile, open_sqlite
 from pipeline.extract.bytestream import ByteStream
+from pipeline.extract.means import ALONE, Means
 from pipeline.extract.report import Report
 from pipeline.schema import RAW_TABLES
 
@@ -48,9 +49,9 @@ def is_analysis(path: Path) -> bool:
         return bool(_ANALYSIS_TABLES & set(database.tables)) and not _PROFILE_TABLES & set(database.tables)
 
 
-def extract(path: Path, report: Report, progress: Callable[[int], None] | None = None) -> Batches:
+def extract(path: Path, report: Report, means: Means = ALONE) -> Batches:
     """Yield (raw table, batch) of a database. Raises InputError where it is damaged, or none of a profiler."""
-    stream = ByteStream(path, progress)
+    stream = ByteStream(path, means.progress)
     for _ in stream.blocks():  # for its hash; SQLite reads the file by itself
         pass
     report.read(stream.size, stream.content_hash)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import ijson
 
 from pipeline.errors import InputError
 from pipeline.extract.bytestream import ByteStream
+from pipeline.extract.means import Means
 from pipeline.extract.report import Report
 from pipeline.extract.trace.jsontext import repair, shallow_length
 
@@ -18,13 +19,13 @@ from pipeline.extract.trace.jsontext import repair, shallow_length
 FILE_LIMIT = 1 << 30
 
 
-def read_pairs(path: Path, report: Report, progress: Callable[[int], None] | None = None) -> Iterator[tuple[str, Any]]:
+def read_pairs(path: Path, report: Report, means: Means) -> Iterator[tuple[str, Any]]:
     """Yield (key, value) of the object that a file is; numbers are exact.
 
     Damaged text is mended; a file that ends early, or nests values without end, gives the keys that are complete, and
     is counted as truncated. Raises InputError for a file larger than a gibibyte.
     """
-    stream = ByteStream(path, progress)
+    stream = ByteStream(path, means.progress)
     parts = []
     for block in stream.blocks():
         parts.append(block)

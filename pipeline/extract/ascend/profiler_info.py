@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from pipeline.extract.ascend.columns import whole
 from pipeline.extract.ascend.jsonfile import read_pairs
+from pipeline.extract.means import ALONE, Means
 from pipeline.extract.report import Report
 from pipeline.schema import RAW_TABLES
 
@@ -23,11 +24,9 @@ def detect(head: bytes) -> bool:
     return head.lstrip()[:1] == b"{" and b'"traceEvents"' not in head and any(key in head for key in _KEYS)
 
 
-def extract(
-    path: Path, report: Report, progress: Callable[[int], None] | None = None
-) -> Iterator[tuple[str, pa.RecordBatch]]:
+def extract(path: Path, report: Report, means: Means = ALONE) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield (raw table, batch) of the file: a row per key at its top."""
-    pairs = dict(read_pairs(path, report, progress))
+    pairs = dict(read_pairs(path, report, means))
     distributed = pairs.get("distributed_args")
     if isinstance(distributed, dict):
         report.rank = _first(report.rank, whole(distributed.get("rank")))

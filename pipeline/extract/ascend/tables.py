@@ -6,7 +6,7 @@ kept in `args`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from pipeline.extract.ascend.columns import (
 )
 from pipeline.extract.ascend.csvfile import read_csv
 from pipeline.extract.bytestream import ByteStream
+from pipeline.extract.means import ALONE, Means
 from pipeline.extract.report import Report
 
 
@@ -50,12 +51,10 @@ class Table:
             self.lacks is not None and has_columns(head, self.lacks)
         )
 
-    def extract(
-        self, path: Path, report: Report, progress: Callable[[int], None] | None = None
-    ) -> Iterator[tuple[str, pa.RecordBatch]]:
+    def extract(self, path: Path, report: Report, means: Means = ALONE) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield (raw table, batch) of the file. Raises InputError where it has no header."""
         layout = self.mindspore if self.mindspore and _is_mindspores(path) else self.layout
-        return read_csv(path, layout, report, progress)
+        return read_csv(path, layout, report, means)
 
 
 def _is_mindspores(path: Path) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from pathlib import Path
@@ -18,8 +18,8 @@ import ijson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.cores import cores
 from pipeline.extract.bytestream import ByteStream
+from pipeline.extract.means import ALONE, Means
 from pipeline.extract.report import Report
 from pipeline.extract.trace.bulk import bulk_reader
 from pipeline.extract.trace.documents import ENVELOPE_LIMIT
@@ -79,17 +79,17 @@ def _sign(head: bytes) -> bytes | None:
 
 
 def extract(
-    path: Path, report: Report, progress: Callable[[int], None] | None = None, *, lane: str = "bulk"
+    path: Path, report: Report, means: Means = ALONE, *, lane: str = "bulk"
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield (raw table, batch) of one trace file; `report` is complete at the end.
 
-    `progress` receives bytes read from disk. `lane` is `bulk`, or `reference` for the reader that it is held against.
+    `lane` is `bulk`, or `reference` for the reader that it is held against.
     Raises InputError where the file is no trace.
     """
-    stream = ByteStream(path, progress)
+    stream = ByteStream(path, means.progress)
     events = EventArray(stream, report)
     before = report.event_count
-    for first, rows in events.parse_with(reference) if lane == "reference" else _in_bulk(events):
+    for first, rows in events.parse_with(reference) if lane == "reference" else _in_bulk(events, means.threads):
         for batch in _numbered(rows, first).to_batches():
             yield "event", batch
     if report.event_count == before:
@@ -102,8 +102,7 @@ def extract(
     yield from _envelope(events.envelope, report)
 
 
-def _in_bulk(events: EventArray) -> Iterator[tuple[int, pa.Table]]:
-    threads = cores()
+def _in_bulk(events: EventArray, threads: int) -> Iterator[tuple[int, pa.Table]]:
     with bulk_reader(threads) as bulk, ThreadPoolExecutor(threads) as pool:
         yield from events.parse_with(reference, bulk.parse, pool)
 

@@ -1,4 +1,4 @@
-"""How much memory DuckDB may take: half of what the machine, or the container, has."""
+"""What the machine, or the container, has: memory, of which DuckDB may take half, and cores."""
 
 from __future__ import annotations
 
@@ -48,3 +48,8 @@ def available_bytes() -> int:
         except (OSError, ValueError):
             continue
     return min(sizes)
+
+
+def usable_cores() -> int:
+    """Cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
