@@ -38,11 +38,11 @@ def main() -> None:
     house = Warehouse(Path(folder))
 
     def connect() -> None:
-        with house.connect():
+        with house.open_up_to_date():
             pass
 
     def bind() -> None:
-        with house.connect() as connection:
+        with house.open_up_to_date() as connection:
             for view in house.catalog.comparisons:
                 where = f"base_run_id = '{base}' and comparison_run_id = '{comparison}'"
                 connection.execute(f"explain select * from {view.qualified} where {where}").fetchall()

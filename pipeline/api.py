@@ -97,7 +97,7 @@ def compare(
     done = ingest_sources(house, wanted, False, options)
     ingested = dict(zip(sources, (run.run_id for run in done), strict=True))
     run_ids = [ingested.get(given) or _known_run(house, os.fspath(given)) for given in (base, comparison)]
-    with house.connect(sorted(set(run_ids))) as connection:
+    with house.open_up_to_date(sorted(set(run_ids))) as connection:
         _tell_refused(house)
         views = [view for view in views if str(view.file) not in house.refused]
         views = choice.without_alternative(connection, views, run_ids)
@@ -178,7 +178,7 @@ def query(
     """
     house = _warehouse(warehouse, memory, own_views)
     sql = storable(sql)
-    with house.connect() as connection:
+    with house.open_up_to_date() as connection:
         _tell_refused(house)
         try:
             statements = connection.extract_statements(sql)
@@ -207,7 +207,7 @@ def table(view: str, *, run: str | None = None, warehouse: PathLike | None = Non
     found = house.catalog.mart(view)
     parameters = {"run": _known_run(house, run)} if run else {}
     where = "where run_id = $run" if run else ""
-    with house.connect() as connection:
+    with house.open_up_to_date() as connection:
         return ResultTable(
             found, fetch(connection, f"select * from {found.qualified} {where} order by {found.order}", parameters)
         )

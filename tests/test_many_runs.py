@@ -42,7 +42,7 @@ def files_read(connection, query):
 
 
 def test_every_comparison_opens_only_the_files_of_its_two_runs(house):
-    with house.connect() as connection:
+    with house.open_up_to_date() as connection:
         for view in house.catalog.comparisons:
             query = f"select * from {view.qualified} where base_run_id = 'v7' and comparison_run_id = 'v150'"
             # Transports are told by profiles of NPUs alone.
@@ -54,12 +54,12 @@ def test_every_comparison_opens_only_the_files_of_its_two_runs(house):
 
 
 def test_without_run_ids_all_files_are_opened(house):
-    with house.connect() as connection:
+    with house.open_up_to_date() as connection:
         assert files_read(connection, "select count(kernel_name) from marts.kernel") == [RUNS]
 
 
 def test_a_comparison_knows_its_two_runs_alone(house):
-    with house.connect(["v150", "v7"]) as connection:
+    with house.open_up_to_date(["v150", "v7"]) as connection:
         assert files_read(connection, "select count(kernel_name) from marts.kernel") == [2]
         runs = connection.execute("select run_id from marts.run order by run_id").fetchall()
     assert runs == [("v150",), ("v7",)]

@@ -117,5 +117,5 @@ def test_those_read_beside_one_another_share_the_cores_by_their_sizes(tmp_path, 
 
 def test_a_warehouse_has_the_threads_that_it_is_given(tmp_path):
     pipeline.ingest(ranks(tmp_path / "traces", 1), warehouse=tmp_path / "house")
-    with Warehouse(tmp_path / "house", threads=3).connect() as connection:
+    with Warehouse(tmp_path / "house", threads=3).open_up_to_date() as connection:
         assert connection.execute("select current_setting('threads')").fetchall() == [(3,)]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -19,41 +18,62 @@ from pipeline.schema import RAW_TABLES
 _DUCKDB_TYPE = {pa.int64(): "BIGINT", pa.string(): "VARCHAR"}
 # Files of a relation: raw table or materialised view -> Parquet files below run_id=… folders.
 Partitions = Mapping[str, Sequence[Path]]
-# Begins to make the files of a materialised view.
-Compute = Callable[[View], Future[Sequence[Path]]]
 
 
 def install(
-    connection: duckdb.DuckDBPyConnection,
-    catalog: Catalog,
-    partitions: Partitions,
-    *,
-    compute: Compute | None = None,
-    comments: bool = True,
+    connection: duckdb.DuckDBPyConnection, catalog: Catalog, partitions: Partitions, *, comments: bool = True
 ) -> None:
-    """Create the relations of the catalog over the given files.
+    """Create the relations of the catalog over the given files; a materialised view without any has no rows.
 
-    A materialised view reads its files. Where it has none, `compute` is asked to make them, as soon as all that the
-    view reads is there; without `compute` it has no rows. With `compute`, only what the materialised views read is
-    created, without comments. Raises CatalogError where a header and what DuckDB returns do not agree.
+    Raises CatalogError where a header and what DuckDB returns do not agree.
     """
+    install_foundation(connection, catalog, partitions)
+    built_in = [view for view in catalog.views.values() if view.file is None]
+    for view in built_in:
+        create_view(connection, view, partitions.get(view.qualified, ()))
+    check_columns(connection, built_in)
+    for view in built_in:
+        _create_macro_of_steps(connection, catalog, view)
+    if comments:
+        _comment(connection, built_in)
+
+
+def install_partitions(connection: duckdb.DuckDBPyConnection, catalog: Catalog, partitions: Partitions) -> None:
+    """Let the relations of a database that `install` has made read other files; the rest of them stays as it is."""
+    install_alignment(connection)
+    create_raw_tables(connection, partitions)
+    for view in catalog.materialized:
+        create_view(connection, view, partitions.get(view.qualified, ()))
+    _comment(connection, catalog.materialized)
+
+
+def install_foundation(connection: duckdb.DuckDBPyConnection, catalog: Catalog, partitions: Partitions) -> None:
+    """Create what views stand on: schemas, raw tables, seeds and macros."""
     install_alignment(connection)
     for schema in ("raw", "seeds", "macros", "staging", "intermediate", "marts"):
         connection.execute(f"create schema {schema}")
-    _create_raw_tables(connection, partitions)
+    create_raw_tables(connection, partitions)
     for seed in catalog.seeds.values():
-        _create_view(connection, f"seeds.{seed.name}", _seed_values(seed))
+        _create(connection, f"seeds.{seed.name}", _seed_values(seed))
     for macro in catalog.macros_in_order():
         connection.execute(f"create macro macros.{macro.signature} as ({macro.body})")
-    built_in = [view for view in catalog.views.values() if view.file is None]
-    views = catalog.read_by(catalog.materialized) if compute else built_in
-    _create_views(connection, catalog, views, partitions, compute)
-    _check(connection, views)
-    if not compute:
-        for view in views:
-            _create_macro_of_steps(connection, catalog, view)
-        if comments:
-            _comment(connection, views)
+
+
+def create_raw_tables(connection: duckdb.DuckDBPyConnection, partitions: Partitions) -> None:
+    """Create the raw tables over their files, or in place of those over others."""
+    for table, fields in RAW_TABLES.items():
+        types = {"run_id": "VARCHAR"} | {field.name: _DUCKDB_TYPE[field.type] for field in fields}
+        _create(connection, f"raw.{table}", _over_files(types, partitions.get(f"raw.{table}", ())))
+
+
+def create_view(connection: duckdb.DuckDBPyConnection, view: View, files: Sequence[Path] = ()) -> None:
+    """Create a view, a materialised one over its files. Raises CatalogError where DuckDB refuses its body."""
+    if not view.materialized:
+        _create(connection, view.qualified, view.body)
+    elif files:
+        _create(connection, view.qualified, _over_files(dict.fromkeys((c.name for c in view.columns), ""), files))
+    else:
+        _create(connection, view.qualified, _over_files(_types(connection, view.body), ()))
 
 
 def install_own(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> dict[str, str]:
@@ -61,8 +81,8 @@ def install_own(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> dict
     refused = {}
     for view in [view for view in catalog.views.values() if view.file is not None]:
         try:
-            _create_view(connection, view.qualified, view.body)
-            _check(connection, [view])
+            _create(connection, view.qualified, view.body)
+            check_columns(connection, [view])
             _create_macro_of_steps(connection, catalog, view)
         except CatalogError as error:
             connection.execute(f"drop view if exists {view.qualified}")
@@ -82,55 +102,6 @@ def _create_macro_of_steps(connection: duckdb.DuckDBPyConnection, catalog: Catal
             raise CatalogError(f"{view.qualified}: {error}") from error
 
 
-def install_partitions(
-    connection: duckdb.DuckDBPyConnection, catalog: Catalog, partitions: Partitions, *, compute: Compute | None = None
-) -> None:
-    """Let the relations of a database that `install` has made read other files; the rest of them stays as it is."""
-    install_alignment(connection)
-    _create_raw_tables(connection, partitions)
-    _create_views(connection, catalog, catalog.materialized, partitions, compute)
-    if not compute:
-        _comment(connection, catalog.materialized)
-
-
-def _create_raw_tables(connection: duckdb.DuckDBPyConnection, partitions: Partitions) -> None:
-    for table, fields in RAW_TABLES.items():
-        types = {"run_id": "VARCHAR"} | {field.name: _DUCKDB_TYPE[field.type] for field in fields}
-        _create_view(connection, f"raw.{table}", _over_files(types, partitions.get(f"raw.{table}", ())))
-
-
-def _create_views(
-    connection: duckdb.DuckDBPyConnection,
-    catalog: Catalog,
-    views: Iterable[View],
-    partitions: Partitions,
-    compute: Compute | None,
-) -> None:
-    """Create views in their order; one that is computed meanwhile is there before the first that reads it."""
-    begun: dict[str, Future[Sequence[Path]]] = {}
-
-    def finish(names: Iterable[str]) -> None:
-        for name in names:
-            _create_view(connection, name, _over_files(_names(catalog.views[name]), begun.pop(name).result()))
-
-    for view in views:
-        finish([read.qualified for read in catalog.read_by([view]) if read.qualified in begun])
-        files = partitions.get(view.qualified)
-        if not view.materialized:
-            _create_view(connection, view.qualified, view.body)
-        elif files:
-            _create_view(connection, view.qualified, _over_files(_names(view), files))
-        elif compute:
-            begun[view.qualified] = compute(view)
-        else:
-            _create_view(connection, view.qualified, _over_files(_types(connection, view.body), ()))
-    finish(list(begun))
-
-
-def _names(view: View) -> dict[str, str]:
-    return {column.name: "" for column in view.columns}
-
-
 def _comment(connection: duckdb.DuckDBPyConnection, views: Iterable[View]) -> None:
     connection.execute("; ".join(statement for view in views for statement in _comments(view)))
 
@@ -146,7 +117,7 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _create_view(connection: duckdb.DuckDBPyConnection, name: str, body: str) -> None:
+def _create(connection: duckdb.DuckDBPyConnection, name: str, body: str) -> None:
     try:
         connection.execute(f"create or replace view {name} as {body}")
     except duckdb.OperationalError:  # the disk's, not the view's
@@ -175,7 +146,7 @@ def _types(connection: duckdb.DuckDBPyConnection, body: str) -> dict[str, str]:
     return {str(row[0]): str(row[1]) for row in connection.execute(f"describe {body}").fetchall()}
 
 
-def _check(connection: duckdb.DuckDBPyConnection, views: Iterable[View]) -> None:
+def check_columns(connection: duckdb.DuckDBPyConnection, views: Iterable[View]) -> None:
     """Hold every header against the columns that DuckDB has for the view."""
     returned: dict[str, dict[str, str]] = {}
     for schema, name, column, kind in connection.execute(

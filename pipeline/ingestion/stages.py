@@ -147,7 +147,7 @@ class _Ingest:
     def finish(self, job: _Job) -> Ingested:
         """Wait for the results and make the run visible."""
         if job.derivation is None or job.report is None or job.folder is None:
-            with self._house.connect([job.run_id]) as connection:
+            with self._house.open_up_to_date([job.run_id]) as connection:
                 return _ingested(job, self._house.problems(job.run_id, connection), self._strict)
         done = _ingested(job, job.derivation.result(), self._strict)
         report = job.report

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, wait
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from threading import Lock
-from typing import Any
 
 import duckdb
 import pyarrow as pa
 
+from pipeline.alignment.function import install_alignment
+from pipeline.catalog.catalog import Catalog
 from pipeline.catalog.header import View
-from pipeline.catalog.install import Partitions, quoted
+from pipeline.catalog.install import (
+    Partitions,
+    check_columns,
+    create_raw_tables,
+    create_view,
+    install_foundation,
+    quoted,
+)
 from pipeline.warehouse.machine import rising_limits
 from pipeline.warehouse.querypool import queries_at_once, query_pool
 from pipeline.warehouse.settings import CONNECTION_SETTINGS, database_settings
@@ -31,18 +40,45 @@ _KEEPS = "64MiB"
 _FORMAT = "format parquet, parquet_version v2, dictionary_size_limit 4000, compression zstd, compression_level 1"
 
 
+@dataclass(frozen=True)
+class Task:
+    """A relation to create while results are derived.
+
+    `reads` are the results that must be there before: those among all that it reads which are computed, too. Its rows
+    go to `target`; where there is none it is a view, over `files` where it is a result that is there already.
+    """
+
+    view: View
+    reads: tuple[str, ...]
+    files: tuple[Path, ...] = ()
+    target: Path | None = None
+
+
+def plan(catalog: Catalog, partitions: Partitions, targets: Mapping[str, Path], has_views: bool) -> list[Task]:
+    """What to create, in order, so that every result of a run has its files; `has_views`: other views are there."""
+    views = catalog.materialized if has_views else catalog.read_by(catalog.materialized)
+    missing = {view.qualified for view in catalog.materialized if not partitions.get(view.qualified)}
+    tasks = []
+    for view in views:
+        reads = tuple(read.qualified for read in catalog.read_by([view]) if read.qualified in missing and read != view)
+        target = targets[view.qualified] if view.qualified in missing else None
+        tasks.append(Task(view, reads, tuple(partitions.get(view.qualified, ())), target))
+    return tasks
+
+
 def derive(
     database: Path,
-    make: Callable[..., None],
+    catalog: Catalog,
     partitions: Partitions,
     targets: Mapping[str, Path],
+    has_views: bool,
     memory: str | None,
     threads: int,
 ) -> None:
     """Compute the results that have no files among a run's partitions, each into the folder that `targets` names.
 
-    `make` is called to complete the views of `database`; what spills lies beside it.
-    `memory` limits DuckDB (`2GB`): without it, what does not fit may take more, up to half of the machine.
+    `database` holds nothing, or the views of the catalog over other files (`has_views`); what spills lies beside it.
+    `memory` limits DuckDB (`2GB`): without it, operations that cannot spill may use more, up to half of the machine.
     """
     pa.default_memory_pool().release_unused()  # what reading has left
     limits = rising_limits(DERIVE_MEMORY, memory)
@@ -51,26 +87,37 @@ def derive(
         "preserve_insertion_order": "false",  # rows of a partition have no order; keeping one costs memory
     }
     at_once = queries_at_once(chain.from_iterable(partitions.values()), len(limits) == 1, threads)
+    tasks = plan(catalog, partitions, targets, has_views)
     with (
         contextlib.closing(duckdb.connect(str(database), config=settings)) as connection,
         query_pool(connection, at_once) as submit,
     ):
-        write = partial(_write, targets, RisingMemory(limits))
-
-        def compute(view: View) -> Future[Any]:
-            begun = submit(partial(write, view))
+        if has_views:
+            install_alignment(connection)
+            create_raw_tables(connection, partitions)
+        else:
+            install_foundation(connection, catalog, partitions)
+        rising = RisingMemory(limits)
+        begun: dict[str, Future[list[Path]]] = {}
+        for task in tasks:
+            for name in task.reads:  # a result is a view over its files as soon as another is about to read it
+                if name in begun:
+                    create_view(connection, catalog.views[name], begun.pop(name).result())
+            if task.target is None:
+                create_view(connection, task.view, task.files)
+                continue
+            begun[task.view.qualified] = submit(partial(_write, task.view, task.target, rising))
             if at_once == 1:  # nor are views made meanwhile: what a query has taken all of is not there for them
-                wait([begun])
-            return begun
+                wait([begun[task.view.qualified]])
+        for name, job in begun.items():
+            create_view(connection, catalog.views[name], job.result())
+        if not has_views:
+            check_columns(connection, [task.view for task in tasks])
 
-        make(connection, partitions=partitions, compute=compute)
 
-
-def _write(
-    targets: Mapping[str, Path], memory: RisingMemory, view: View, connection: duckdb.DuckDBPyConnection
-) -> list[Path]:
+def _write(view: View, target: Path, memory: RisingMemory, connection: duckdb.DuckDBPyConnection) -> list[Path]:
     """Write the rows of one view."""
-    part = targets[view.qualified] / PART
+    part = target / PART
     part.parent.mkdir(parents=True)
     rows = f"select * exclude (run_id) from ({view.body})"
     connection.execute(CONNECTION_SETTINGS)

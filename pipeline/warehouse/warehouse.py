@@ -9,8 +9,7 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -115,8 +114,9 @@ class Warehouse:
         targets = {view.qualified: self._derived(view.qualified, run_id, made) for view in self.catalog.materialized}
         database = folder / "views.duckdb"
         with writing(self.folder):
-            make = partial(self._take_over_views(database), catalog=self.catalog)
-            derive(database, make, self._partitions([run_id]), targets, self._memory, threads)
+            has_views = self._take_over_views(database)
+            partitions = self._partitions([run_id])
+            derive(database, self.catalog, partitions, targets, has_views, self._memory, threads)
         (path,) = self._derived_files("marts.problem", [run_id], made)
         with contextlib.closing(duckdb.connect()) as connection:
             query = _PROBLEMS.format(relation="read_parquet($path)")
@@ -133,8 +133,10 @@ class Warehouse:
     # -- reading ---------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def connect(self, run_ids: Sequence[str] | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    def open_up_to_date(self, run_ids: Sequence[str] | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
         """A read-only connection that sees every run and nothing of the file system but this folder.
+
+        Results and views that are missing or of another catalog are made first.
 
         Where there are more than MANY_RUNS, and `run_ids` are given, the views are over these alone.
         """
@@ -216,7 +218,7 @@ class Warehouse:
         return manifests
 
     def _build(self, path: Path, partitions: Partitions, stamp: dict[str, str]) -> None:
-        make = self._take_over_views(path)
+        make = install_partitions if self._take_over_views(path) else install
         with contextlib.closing(
             duckdb.connect(str(path), config={"python_enable_replacements": "false"})
         ) as connection:
@@ -229,21 +231,21 @@ class Warehouse:
             if refused := install_own(connection, self.catalog):
                 connection.execute(f"comment on view marts.catalog_version is {quoted(json.dumps(refused))}")
 
-    def _take_over_views(self, path: Path) -> Callable[..., None]:
-        """Copy the database to `path` if its views are those of the catalog; what is to be called to complete them.
+    def _take_over_views(self, path: Path) -> bool:
+        """Copy the database to `path` if its views are those of the catalog; were they?
 
         Making views that are the same for any runs would take most of the time of a small ingest.
         """
         with contextlib.suppress(OSError):
             shutil.copyfile(self._previous(), path)
         if not path.exists():
-            return install
+            return False
         with contextlib.closing(duckdb.connect()) as connection:
             found = self._stamp_of(path, connection)
         if found and found["fingerprint"] == self.catalog.fingerprint:
-            return install_partitions
+            return True
         path.unlink()
-        return install
+        return False
 
     def _previous(self) -> Path:
         return self.database

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from concurrent.futures import Future
 from pathlib import Path
 
 import duckdb
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 from pipeline.catalog.install import install
 from pipeline.schema import RAW_TABLES
+from pipeline.warehouse.derivation import PART, derive
 from tests.rows import (
     Views,
     about,
@@ -281,24 +280,19 @@ def test_every_view_is_named_in_a_test():
 
 def test_views_over_parquet_answer_what_these_tests_see(house, tmp_path):
     """The harness computes tables in memory; a warehouse has views over Parquet, some of them kept per run."""
-    runs = list(RUNS)
-    partitions = {f"raw.{table}": [] for table in RAW_TABLES}
-    for run_id in runs:
-        for table, rows in raw_tables({run_id: RUNS[run_id]}).items():
-            partitions[f"raw.{table}"].append(_written(tmp_path / "raw", table, run_id, rows.drop_columns("run_id")))
+    partitions = {f"raw.{table}": [] for table in RAW_TABLES} | {view.qualified: [] for view in catalog().materialized}
+    for run_id, events in RUNS.items():
+        own = {}
+        for table, rows in raw_tables({run_id: events}).items():
+            own[f"raw.{table}"] = [_written(tmp_path / "raw", table, run_id, rows.drop_columns("run_id"))]
+        targets = {
+            view.qualified: tmp_path / "derived" / view.name / f"run_id={run_id}" for view in catalog().materialized
+        }
+        derive(tmp_path / f"{run_id}.duckdb", catalog(), own, targets, False, None, 1)
+        own |= {name: [target / PART] for name, target in targets.items()}
+        for name, files in own.items():
+            partitions[name] += files
 
-    def compute(view):
-        rows = connection.sql(f"select * from ({view.body})").to_arrow_table()
-        partitions[view.qualified] = [
-            _written(tmp_path, view.name, run_id, rows.filter(pc.equal(rows["run_id"], run_id)).drop_columns("run_id"))
-            for run_id in runs
-        ]
-        done: Future = Future()
-        done.set_result(partitions[view.qualified])
-        return done
-
-    with duckdb.connect(config={"threads": 1}) as connection:
-        install(connection, catalog(), partitions, compute=compute, comments=False)
     with duckdb.connect(config={"threads": 1}) as connection:
         install(connection, catalog(), partitions, comments=False)
         for view in catalog().views.values():
