@@ -7,13 +7,19 @@ runs/<id>/writer                               whose run it is until then
 tmp/<lease>/                                   what one process is at work on
 warehouse.duckdb                               replaced whole by rename, opened read-only, can be deleted
 seeds/*.csv                                    optional rows of the user's own that come before the seeds'
+views/*.sql                                    optional views of the user's own
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from pipeline.errors import WarehouseError
+from pipeline.schema import RAW_SCHEMA_VERSION
 
 _RUN = "run_id="
 
@@ -62,3 +68,17 @@ class Layout:
         """Ids of all runs that anything lies here of."""
         named = {path.name.removeprefix(_RUN) for path in self.partitions()}
         return named | {path.name for path in (self.folder / "runs").glob("[!.]*") if path.is_dir()}
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """The manifest of a run. Raises WarehouseError where it is unreadable or of another version."""
+    try:
+        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        version = manifest["raw_schema_version"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WarehouseError(f"{path}: not a manifest ({error}); remove the folder and ingest the run again") from error
+    if version > RAW_SCHEMA_VERSION:
+        raise WarehouseError(f"{path}: written by a newer tracemill (raw schema {version}); upgrade tracemill")
+    if version < RAW_SCHEMA_VERSION:
+        raise WarehouseError(f"{path}: raw schema {version} is outdated; ingest {manifest.get('source_path')} again")
+    return manifest

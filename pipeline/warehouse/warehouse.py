@@ -19,13 +19,14 @@ from pipeline.alignment.function import install_alignment
 from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
 from pipeline.catalog.install import Partitions, install, install_own, install_partitions, quoted
 from pipeline.errors import WarehouseError
-from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES, TOLD_APART
+from pipeline.schema import RAW_TABLES, TOLD_APART
 from pipeline.warehouse.derivation import PART, derive
-from pipeline.warehouse.layout import Layout
+from pipeline.warehouse.layout import Layout, read_manifest
 from pipeline.warehouse.machine import memory_limit, usable_cores
 from pipeline.warehouse.problem import Problem
 from pipeline.warehouse.querypool import queries_at_once
 from pipeline.warehouse.settings import CONNECTION_SETTINGS, database_settings
+from pipeline.warehouse.stamp import attach, read_stamp
 from pipeline.warehouse.writer import Workplace, Writer, out_of_memory, workplace, writer, writing
 
 # Freed memory that DuckDB keeps while it answers queries: little, since an alignment or a workbook may follow.
@@ -76,23 +77,7 @@ class Warehouse:
 
     def manifests(self) -> dict[str, dict[str, Any]]:
         """Manifests of all runs by run id. Raises WarehouseError for one that is unreadable or of another version."""
-        found = {}
-        for path in sorted(self.folder.glob("runs/*/manifest.json")):
-            try:
-                manifest = json.loads(path.read_text(encoding="utf-8"))
-                version = manifest["raw_schema_version"]
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                raise WarehouseError(
-                    f"{path}: not a manifest ({error}); remove the folder and ingest the run again"
-                ) from error
-            if version > RAW_SCHEMA_VERSION:
-                raise WarehouseError(f"{path}: written by a newer tracemill (raw schema {version}); upgrade tracemill")
-            if version < RAW_SCHEMA_VERSION:
-                raise WarehouseError(
-                    f"{path}: raw schema {version} is outdated; ingest {manifest.get('source_path')} again"
-                )
-            found[path.parent.name] = manifest
-        return found
+        return {path.parent.name: read_manifest(path) for path in sorted(self.folder.glob("runs/*/manifest.json"))}
 
     def problems(self, run_id: str, connection: duckdb.DuckDBPyConnection) -> list[Problem]:
         """(kind, count, first detail) of a run, by a connection to the warehouse; of TOLD_APART, each detail."""
@@ -203,7 +188,7 @@ class Warehouse:
         """
         manifests = self.manifests()
         stamp = self._stamp(manifests)
-        if self._stamp_of(self.database, connection) == stamp:
+        if read_stamp(self.database, connection) == stamp:
             return manifests
         connection.execute(_DETACH)
         wanted = list(manifests) if run_ids is None or place.layout == self.layout else run_ids
@@ -213,7 +198,7 @@ class Warehouse:
         with writing(place.layout.folder):
             self._build(database, self._partitions(wanted, place.layout), stamp)
         # Attached by the name that nobody else has: others may replace the one in the warehouse at any moment.
-        connection.execute(_attach(database))
+        connection.execute(attach(database))
         place.put_database(database)
         return manifests
 
@@ -241,7 +226,7 @@ class Warehouse:
         if not path.exists():
             return False
         with contextlib.closing(duckdb.connect()) as connection:
-            found = self._stamp_of(path, connection)
+            found = read_stamp(path, connection)
         if found and found["fingerprint"] == self.catalog.fingerprint:
             return True
         path.unlink()
@@ -258,23 +243,6 @@ class Warehouse:
             "folder": str(self.folder),
             "runs": json.dumps(sorted(run_ids)),
         }
-
-    def _stamp_of(self, database: Path, connection: duckdb.DuckDBPyConnection) -> dict[str, str] | None:
-        """Attach a database to see what it was built from; None where there is none that can be read."""
-        try:
-            connection.execute(_attach(database))
-            cursor = connection.execute("select * from warehouse.marts.catalog_version")
-            names = [column[0] for column in cursor.description or []]
-            (row,) = cursor.fetchall()
-        except (duckdb.Error, ValueError):
-            return None
-        stamp = dict(zip(names, row, strict=True))
-        if _version(stamp["catalog_version"]) > _version(CATALOG_VERSION):
-            raise WarehouseError(
-                f"{database}: built by catalog {stamp['catalog_version']}, this tracemill has {CATALOG_VERSION}; "
-                "upgrade tracemill, or delete the file to go back"
-            )
-        return stamp
 
     # -- places ----------------------------------------------------------------------------------------
 
@@ -307,11 +275,3 @@ def _is_utf8(path: Path) -> bool:
         return os.fsencode(path) == str(path).encode("utf-8")
     except UnicodeEncodeError:
         return False
-
-
-def _attach(database: Path) -> str:
-    return f"attach if not exists {quoted(str(database))} as warehouse (read_only)"
-
-
-def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split("."))

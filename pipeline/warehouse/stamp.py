@@ -1,0 +1,41 @@
+"""What a database of views was built from: another stamp means that it must be built again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from pipeline.catalog.catalog import CATALOG_VERSION
+from pipeline.catalog.install import quoted
+from pipeline.errors import WarehouseError
+
+
+def attach(database: Path) -> str:
+    """The statement that attaches a database of views."""
+    return f"attach if not exists {quoted(str(database))} as warehouse (read_only)"
+
+
+def read_stamp(database: Path, connection: duckdb.DuckDBPyConnection) -> dict[str, str] | None:
+    """Attach a database to see what it was built from; None where there is none that can be read.
+
+    Raises WarehouseError for one of a newer version.
+    """
+    try:
+        connection.execute(attach(database))
+        cursor = connection.execute("select * from warehouse.marts.catalog_version")
+        names = [column[0] for column in cursor.description or []]
+        (row,) = cursor.fetchall()
+    except (duckdb.Error, ValueError):
+        return None
+    stamp = dict(zip(names, row, strict=True))
+    if _version(stamp["catalog_version"]) > _version(CATALOG_VERSION):
+        raise WarehouseError(
+            f"{database}: built by catalog {stamp['catalog_version']}, this tracemill has {CATALOG_VERSION}; "
+            "upgrade tracemill, or delete the file to go back"
+        )
+    return stamp
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
