@@ -52,6 +52,7 @@ def test_every_option_and_view_exists():
         if line.startswith("tracemill "):
             assert set(re.findall(r"(?<= )--?[a-z][a-z-]*", line.split("#")[0])) <= options | {"--help"}, line
     views = {f"marts.{view.name}" for view in Catalog().marts}
+    views |= {f"marts.{view.name}_of_steps" for view in Catalog().comparisons}
     assert set(re.findall(r"marts\.[a-z_]+", README)) - {"marts.kernel.class_rule"} <= views | {"marts.kernel"}
 
 
