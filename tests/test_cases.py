@@ -5,12 +5,16 @@ Numbers are in nanoseconds. The same kinds of fault are tested on inputs of our 
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 import pipeline
 from pipeline.errors import InputError
+from pipeline.render import xlsx
 from pipeline.render.units import measures
 from tests.asking import overall, pairs, rows
 from tests.shared import CASES, needs_shared
@@ -278,3 +282,29 @@ def test_12_ascend_csv_with_nothing_in_many_ways(tmp_path):
     assert by_shape == {"MatMulV2 128,64;64,32": 366_000, "Cast": 40_125, "Add 128,32;128,32": 12_000, "MemSet": 1_500}
     steps = "select step, device_duration_ns from marts.step"
     assert pairs(tmp_path, steps) == {19: 678_250, 20: 40_125}
+
+
+@pytest.mark.parametrize("sheet_rows", [None, 1_002])
+def test_23_a_sheet_has_all_rows_or_says_how_many_and_where_they_are(tmp_path, monkeypatch, sheet_rows):
+    """The given generator's events; the row limit of a sheet is made small in place of a trace of a million names."""
+    count = 3 if sheet_rows is None else 1_005
+    generate = next(CASES.glob("23-*")) / "gen.py"
+    source = tmp_path / "big.json"
+    source.write_bytes(
+        subprocess.run([sys.executable, generate, str(count)], stdout=subprocess.PIPE, check=True).stdout
+    )
+    if sheet_rows is not None:
+        monkeypatch.setattr(xlsx, "SHEET_ROWS", sheet_rows)
+    result = pipeline.compare(source, source, warehouse=tmp_path / "house", output=tmp_path, files=["xlsx"])
+    figures = overall(tmp_path / "house", "big")
+    assert figures["E2E Time"] == (2 * count - 1) * 1_000
+    assert figures["Computing Time"] == count * 1_000
+    assert figures["Free"] == (count - 1) * 1_000
+    book = openpyxl.load_workbook(result.files[0], read_only=True)
+    lines = list(book["KernelCompare"].iter_rows(values_only=True))
+    shown = count if sheet_rows is None else sheet_rows - xlsx.HEADER_ROWS
+    assert len(lines) == shown + xlsx.HEADER_ROWS
+    if sheet_rows is not None:
+        (beside,) = (path for path in result.files if path.suffix == ".csv")
+        assert lines[0][0] == f"{shown:,} of {count:,} rows; all rows in {beside.name}"
+        assert len(beside.read_text(encoding="utf-8-sig").splitlines()) == count + 1
