@@ -24,6 +24,7 @@ MAY_IMPORT = {
     "api": FOUNDATION | {"ingestion", "comparison", "extract", "warehouse", "catalog", "render"},
     "cli": FOUNDATION | {"api", "catalog", "render", "comparison", "__init__"},
     "__init__": {"api", "errors", "version"},
+    "__main__": {"cli"},
 }
 
 
