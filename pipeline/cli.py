@@ -192,11 +192,10 @@ def runs(warehouse: WarehouseOption = None, debug: DebugOption = False) -> None:
     """List the runs in the warehouse."""
     from pipeline.render.console import print_rows  # noqa: PLC0415
 
-    columns = ("run_id", "label", "rank", "status", "device_name", "step_count", "event_count", "source_path")
     with errors(debug):
         found = pipeline.table("run", warehouse=warehouse)
         with printing():
-            print_rows(found, columns, sys.stdout)
+            print_rows(found, sys.stdout)
 
 
 @app.command()
@@ -208,19 +207,10 @@ def steps(
     """List the steps of a run, or of all runs."""
     from pipeline.render.console import print_rows  # noqa: PLC0415
 
-    columns = (
-        "run_id",
-        "step",
-        "is_complete",
-        "duration_ns",
-        "duration_with_tail_ns",
-        "device_activity_count",
-        "device_duration_ns",
-    )
     with errors(debug):
         found = pipeline.table("step", run=run, warehouse=warehouse)
         with printing():
-            print_rows(found, columns, sys.stdout)
+            print_rows(found, sys.stdout)
 
 
 @app.command()

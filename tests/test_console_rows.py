@@ -66,7 +66,7 @@ def test_of_a_long_path_the_end_is_shown(tmp_path, monkeypatch):
     columns = tuple(replace(c, name="module_name") if c.name == "kernel_name" else c for c in table.view.columns)
     rows = table.rows.rename_columns([c.name for c in columns])
     rows = rows.set_column(rows.column_names.index("module_name"), "module_name", [[path] * rows.num_rows])
-    view = replace(table.view, columns=columns, order="module_name", rank=())
+    view = replace(table.view, columns=columns, order="module_name", rank=(), path=("module_name",))
     out = io.StringIO()
     print_comparison(replace(result, tables={view.name: replace(table, view=view, rows=rows)}), out, top=7)
     assert "/Block_7/Linear_3" in out.getvalue()

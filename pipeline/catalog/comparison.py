@@ -49,7 +49,8 @@ def with_comparisons(views: Sequence[View], others: Mapping[str, View], template
         if view.comparison is None:
             found.append(view)
             continue
-        found.append(replace(view, sheet=None, headline=False, position=0, alternative=None, requires=None))
+        own = replace(view, sheet=None, headline=False, position=0, alternative=None, requires=None, counted=None)
+        found.append(own)
         found.append(_comparison(view, view.comparison, known, template))
     return found
 
@@ -97,6 +98,7 @@ def _comparison(view: View, declared: Declaration, known: Mapping[str, View], te
             *told,
             *_figures(declared.measures, ranked, columns),
         ),
+        listed=(),
         materialized=False,
         body=body,
         references=references(body),

@@ -12,6 +12,10 @@
 -- @requires device_activity_count       (a count of marts.run: where neither run has any there are no rows)
 -- @alternative modules                 (modules or operators: the one kind is shown or the other)
 -- @tree column                         (where rows are a tree: names of its nodes, NULL in a row that is none)
+-- @path column, column                 (names that are paths, which their ends tell apart)
+-- @places column, column               (what only places a row in a tree, as its indentation does)
+-- @counted measure                     (how often what a row adds up has happened, base_… and comparison_…)
+-- @listed column, column               (what a list on screen shows)
 -- @grain column, column
 -- @order column desc, column
 -- @rank diff_column, diff_column      (where rows rank by a difference: by the first that both runs have figures for)
@@ -51,7 +55,8 @@ COLUMN_TYPES: dict[str, tuple[str, ...]] = {
 ALTERNATIVES = ("modules", "operators")
 VIEW_LAYERS = ("staging", "intermediate", "marts")
 _TAGS = (
-    "title", "sheet", "headline", "position", "detail", "requires", "alternative", "tree",
+    "title", "sheet", "headline", "position", "detail", "requires", "alternative", "tree", "path", "places",
+    "counted", "listed",
     "grain", "order", "rank", "materialized", "column", *declared.TAGS,
 )  # fmt: skip
 _REFERENCE = re.compile(r"\b(raw|seeds|macros|staging|intermediate|marts)\.([a-z_][a-z0-9_]*)")
@@ -90,6 +95,10 @@ class View:
     requires: str | None = None
     tree: str | None = None
     rank: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    counted: str | None = None
+    listed: tuple[str, ...] = ()
     comparison: Declaration | None = None
     # The file of a user's own view; None for a built-in one.
     file: Path | None = None
@@ -142,6 +151,10 @@ def parse_view(path: Path) -> View:
         tree=single.get("tree"),
         position=_position(path, single.get("position", "0")),
         rank=listed(single.get("rank", "")),
+        path=listed(single.get("path", "")),
+        places=listed(single.get("places", "")),
+        counted=single.get("counted"),
+        listed=listed(single.get("listed", "")),
         grain=listed(single["grain"]),
         order=single["order"],
         columns=columns,
@@ -209,9 +222,21 @@ def _check_columns(path: Path, view: View) -> None:
     if len(set(names)) != len(names) or not names:
         raise CatalogError(f"{path}: columns must be listed once each")
     ordered = [re.split(r"\s", part.strip())[0] for part in view.order.split(",")]
-    for name in [*view.grain, *ordered, *view.rank, *([view.tree] if view.tree else [])]:
-        if name not in names:
-            raise CatalogError(f"{path}: @grain, @order, @rank or @tree names {name}, which is no column")
+    sides = [f"{side}_{view.counted}" for side in ("base", "comparison")] if view.counted and view.is_comparison else []
+    tagged = {
+        "grain": view.grain,
+        "order": ordered,
+        "rank": view.rank,
+        "tree": [view.tree] if view.tree else [],
+        "path": view.path,
+        "places": view.places,
+        "counted": sides,
+        "listed": view.listed,
+    }
+    for tag, columns in tagged.items():
+        for name in columns:
+            if name not in names:
+                raise CatalogError(f"{path}: @{tag} names {name}, which is no column")
     for name in view.rank:
         stem = name.removeprefix("diff_")
         if stem == name or not {f"base_{stem}", f"comparison_{stem}"} <= set(names):

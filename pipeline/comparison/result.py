@@ -83,6 +83,38 @@ class Side:
     problems: tuple[str, ...] = ()
 
     @property
+    def device(self) -> str | None:
+        """Name of its device, where it is known."""
+        name: str | None = self.run["device_name"]
+        return name
+
+    @property
+    def source(self) -> str:
+        """Path that it was read from."""
+        return str(self.run["source_path"])
+
+    @property
+    def event_count(self) -> int:
+        """Events that were read."""
+        return int(self.run["event_count"])
+
+    @property
+    def activity_count(self) -> int:
+        """Activities of devices among them."""
+        return int(self.run["device_activity_count"])
+
+    @property
+    def step_count(self) -> int:
+        """Steps that were recorded."""
+        return int(self.run["step_count"])
+
+    @property
+    def complete_step_count(self) -> int | None:
+        """Complete steps among them; None where nothing tells."""
+        count: int | None = self.run["complete_step_count"]
+        return count
+
+    @property
     def scope(self) -> str:
         """What of the run is compared."""
         named = {None: "whole run", AVERAGE_STEP: "average step"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -44,9 +44,9 @@ def print_comparison(result: Comparison, out: TextIO, top: int = 10) -> None:
         _print_table(screen, table, top)
 
 
-def print_rows(table: ResultTable, names: Sequence[str], out: TextIO) -> None:
-    """Print some columns of a view, every row, with units."""
-    columns = [next(column for column in table.view.columns if column.name == name) for name in names]
+def print_rows(table: ResultTable, out: TextIO) -> None:
+    """Print what a view lists, every row, with units."""
+    columns = [column for name in table.view.listed for column in table.view.columns if column.name == name]
     shown = Table(box=box.SIMPLE_HEAD)
     for column in columns:
         shown.add_column(
@@ -58,13 +58,12 @@ def print_rows(table: ResultTable, names: Sequence[str], out: TextIO) -> None:
 
 
 def _about(side: Side) -> str:
-    run = side.run
     facts = [
-        run["device_name"] or "unknown device",
-        f"{run['event_count']:,} events",
-        f"{run['device_activity_count']:,} device activities",
+        side.device or "unknown device",
+        f"{side.event_count:,} events",
+        f"{side.activity_count:,} device activities",
     ]
-    path, here = Path(run["source_path"]), Path.cwd()
+    path, here = Path(side.source), Path.cwd()
     shown = path.relative_to(here) if path.is_relative_to(here) else path
     return units.printable(f"{side.title}  ({', '.join(facts)})  {shown}")
 
@@ -105,6 +104,7 @@ class _Field:
 
     columns: tuple[Column, ...]
     depth: Column | None = None
+    is_path: bool = False
 
     @property
     def column(self) -> Column:
@@ -161,16 +161,19 @@ def _shown(table: ResultTable) -> list[_Field]:
     """Keys, the first quantity that both sides have, and how often it was counted."""
     own = _keys(table)
     tree = indented(table.view)
-    shown = [_Field((column,), tree[0] if tree and column is tree[1] else None) for column in own]
+    paths = table.view.path
+    shown = [_Field((column,), tree[0] if tree and column is tree[1] else None, column.name in paths) for column in own]
     named = {column.name for column in own}
     for measure in units.measures(table.view):  # rows that each side names by itself
         if measure.base.type == "name" and measure.name not in named:
-            shown.append(_Field((measure.base, measure.comparison)))
+            shown.append(_Field((measure.base, measure.comparison), is_path=measure.base.name in paths))
     chosen = [measure for measure in units.measures(table.view) if measure.base.type not in DESCRIPTIONS]
     differing = [measure for measure in chosen if measure.diff and measure.base.type != "count"] or chosen
     main = next((m for m in differing if m.diff and table.compares(m.diff)), differing[0])
     shown += [_Field((c,)) for c in (main.base, main.comparison, *_present(main.diff, main.ratio))]
-    shown += [_Field((c,)) for m in chosen if m is not main and m.name == "call_count" for c in (m.base, m.comparison)]
+    shown += [
+        _Field((c,)) for m in chosen if m is not main and m.name == table.view.counted for c in (m.base, m.comparison)
+    ]
     return shown + [_Field((c,)) for c in table.columns if c.type == "share" and not units.prefix(c)]
 
 
@@ -190,7 +193,7 @@ def _keys(table: ResultTable) -> list[Column]:
 
 def _places(table: ResultTable, column: Column) -> bool:
     """Does a column only place a row in a tree, as its indentation does?"""
-    return depth_column(table.view) is not None and column.name.startswith("parent_")
+    return depth_column(table.view) is not None and column.name in table.view.places
 
 
 def _present(*columns: Column | None) -> Iterator[Column]:
@@ -201,7 +204,7 @@ def _cell(row: dict[str, Any], field: _Field, width: int) -> Text:
     cell, column = field.text(row), field.column
     if field.is_key:
         cell = "  " * (row[field.depth.name] or 0) + cell if field.depth else cell
-        if column.name.endswith("module_name") and len(cell) > width:  # the end of a path tells modules apart
+        if field.is_path and len(cell) > width:  # the end of a path tells modules apart
             mark = cell[: cell.find("/")]
             cell = f"{mark}…{cell[len(mark) + 1 - width :]}"
         return Text(cell)

@@ -130,22 +130,22 @@ def _facts(result: Comparison) -> Iterator[tuple[str, str, str]]:
         base, comparison = values
         return name, base, comparison
 
-    yield both("Device", (side.run["device_name"] or "unknown" for side in sides))
-    yield both("Trace", (side.run["source_path"] for side in sides))
+    yield both("Device", (side.device or "unknown" for side in sides))
+    yield both("Trace", (side.source for side in sides))
     yield both("Scope", (_scope(side) for side in sides))
     yield both("Recorded", (_recorded(side) for side in sides))
 
 
 def _scope(side: Side) -> str:
-    steps = f"{side.run['step_count']:,} step{'' if side.run['step_count'] == 1 else 's'} recorded"
-    complete = side.run["complete_step_count"]
-    if complete is not None and complete < side.run["step_count"]:
+    steps = f"{side.step_count:,} step{'' if side.step_count == 1 else 's'} recorded"
+    complete = side.complete_step_count
+    if complete is not None and complete < side.step_count:
         steps += f", {complete:,} complete"
     return f"{side.scope}, {steps}"
 
 
 def _recorded(side: Side) -> str:
-    return f"{side.run['event_count']:,} events, {side.run['device_activity_count']:,} device activities"
+    return f"{side.event_count:,} events, {side.activity_count:,} device activities"
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ def _columns(table: ResultTable) -> list[Column]:
     is_tree = depth_column(table.view) is not None
 
     def tells(column: Column) -> bool:
-        if column.type == "depth" or (is_tree and column.name.startswith("parent_")):
+        if column.type == "depth" or (is_tree and column.name in table.view.places):
             return False
         if column.type == "category" and table.view.headline:
             return False  # said in the headline's sentence

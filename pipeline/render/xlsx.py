@@ -132,8 +132,8 @@ class _Sheet:
 
     def _write_bands(self) -> None:
         titles = {
-            "base": f"Base: {self.result.base.title}  {self.result.base.run['source_path']}",
-            "comparison": f"Comparison: {self.result.comparison.title}  {self.result.comparison.run['source_path']}",
+            "base": f"Base: {self.result.base.title}  {self.result.base.source}",
+            "comparison": f"Comparison: {self.result.comparison.title}  {self.result.comparison.source}",
             "diff": "Comparison − Base",
             "ratio": "Comparison − Base",
             None: " — ".join([self.table.view.title, *([self.table.silence] if self.table.silence else [])]),

@@ -19,6 +19,7 @@
 -- @measure output_bytes sum, difference
 -- @measure collective_duration_ns sum, difference, rank
 -- @comparison_order diff_collective_duration_ns desc, collective_name, depth, diff_total_duration_ns desc, task_name
+-- @counted call_count
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column collective_name name Collective

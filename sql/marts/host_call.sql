@@ -12,6 +12,7 @@
 -- @measure total_duration_ns sum, difference, ratio
 -- @measure average_duration_ns average
 -- @measure call_count sum, difference
+-- @counted call_count
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column call_name name Name

@@ -22,6 +22,7 @@
 -- @measure kernel_name none
 -- @measure kernel_name_count none
 -- @pairs int_kernel_match
+-- @counted call_count
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column matched_by category kernel, type or operator

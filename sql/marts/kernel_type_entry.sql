@@ -16,6 +16,7 @@
 -- @measure min_duration_ns shortest
 -- @measure call_count sum, difference
 -- @pairs int_kernel_type_match
+-- @counted call_count
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column matched_by category type or operator

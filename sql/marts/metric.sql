@@ -14,6 +14,8 @@
 -- @measure total_duration_ns sum, difference
 -- @known duration_ns by device_ordinal is null
 -- @comparison_order device_ordinal nulls last, metric_order
+-- @places parent_metric
+-- @counted call_count
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column device_ordinal id Place of the device among the run's devices, from 0; NULL for the host

@@ -12,6 +12,7 @@
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, row_order
 -- @order row_order
 -- @rank diff_device_self_duration_ns
+-- @path base_module_name, comparison_module_name
 -- @column base_run_id id Run compared with
 -- @column base_step id Its step; −1 for the average step, NULL for the whole run
 -- @column comparison_run_id id Run compared

@@ -14,6 +14,7 @@
 -- @measure device_activity_count sum, difference
 -- @measure call_count sum, difference
 -- @measure host_duration_ns sum, difference, rank
+-- @counted call_count
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column operator_name name Top-level operator, or why there is none

@@ -10,6 +10,7 @@
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, operator_name
 -- @order diff_device_duration_ns desc, diff_host_duration_ns desc, operator_name
 -- @rank diff_device_duration_ns, diff_host_duration_ns
+-- @counted call_count
 -- @column base_run_id id Run compared with
 -- @column base_step id Its step; −1 for the average step, NULL for the whole run
 -- @column comparison_run_id id Run compared

@@ -6,6 +6,7 @@
 -- @title Runs
 -- @grain run_id
 -- @order run_id
+-- @listed run_id, label, rank, status, device_name, step_count, event_count, source_path
 -- @column run_id id Name of the run in the warehouse
 -- @column label name Label that it was ingested under
 -- @column rank id Rank within the execution

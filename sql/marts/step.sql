@@ -6,6 +6,7 @@
 -- @title Steps
 -- @grain run_id, step
 -- @order run_id, step
+-- @listed run_id, step, is_complete, duration_ns, duration_with_tail_ns, device_activity_count, device_duration_ns
 -- @column run_id id Run
 -- @column step id Number of the step
 -- @column is_complete flag Has every kernel launch its activity? NULL without device activities in the run
