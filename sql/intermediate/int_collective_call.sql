@@ -29,8 +29,13 @@ launch as (
 -- Annotations apart, since one may have ended before the launch that its record_param_comms is still around.
 point as (
     select
-        collective.*,
+        collective.run_id,
+        collective.event_index,
+        collective.pid,
+        collective.tid,
         collective.annotated_name is not null as is_annotation,
+        collective.start_ns,
+        collective.end_ns,
         case when bound.change > 0 then collective.start_ns else collective.end_ns end as from_ns,
         bound.change
     from collective
@@ -64,7 +69,7 @@ innermost as (
 ),
 
 around as (
-    select launch.event_index as activity_index, launch.operator_index, unnest(innermost.call)
+    select launch.event_index as activity_index, launch.operator_index, collective.*
     from (select * from launch cross join (values (false), (true)) as kind (is_annotation)) as launch
     asof inner join innermost
         on
@@ -73,7 +78,9 @@ around as (
             and launch.tid = innermost.tid
             and launch.is_annotation = innermost.is_annotation
             and launch.start_ns >= innermost.from_ns
-    where launch.start_ns < innermost.call.end_ns
+    inner join collective
+        on innermost.run_id = collective.run_id and innermost.call.event_index = collective.event_index
+    where launch.start_ns < collective.end_ns
 )
 
 select
