@@ -177,10 +177,10 @@ def test_another_raw_schema_is_refused_file_by_file(tmp_path, version, message):
 def test_a_newer_catalog_is_refused_and_an_older_one_rebuilt(tmp_path, monkeypatch):
     house = tmp_path / "house"
     pipeline.ingest(traces.write(tmp_path / "t.json"), warehouse=house)
-    monkeypatch.setattr("pipeline.warehouse.warehouse.CATALOG_VERSION", "0.9.0")
+    monkeypatch.setattr("pipeline.warehouse.stamp.CATALOG_VERSION", "0.9.0")
     with pytest.raises(WarehouseError, match="upgrade tracemill"):
         rows(house, "select 1")
-    monkeypatch.setattr("pipeline.warehouse.warehouse.CATALOG_VERSION", "99.0.0")
+    monkeypatch.setattr("pipeline.warehouse.stamp.CATALOG_VERSION", "99.0.0")
     assert rows(house, "select catalog_version from marts.catalog_version") == [{"catalog_version": "99.0.0"}]
 
 

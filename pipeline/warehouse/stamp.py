@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import duckdb
 
-from pipeline.catalog.catalog import CATALOG_VERSION
+from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
 from pipeline.catalog.install import quoted
 from pipeline.errors import WarehouseError
 
@@ -14,6 +16,16 @@ from pipeline.errors import WarehouseError
 def attach(database: Path) -> str:
     """The statement that attaches a database of views."""
     return f"attach if not exists {quoted(str(database))} as warehouse (read_only)"
+
+
+def stamp_of(catalog: Catalog, folder: Path, run_ids: Iterable[str]) -> dict[str, str]:
+    """The stamp of a database of these views over these runs."""
+    return {
+        "catalog_version": CATALOG_VERSION,
+        "fingerprint": catalog.fingerprint,
+        "folder": str(folder),
+        "runs": json.dumps(sorted(run_ids)),
+    }
 
 
 def read_stamp(database: Path, connection: duckdb.DuckDBPyConnection) -> dict[str, str] | None:

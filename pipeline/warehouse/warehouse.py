@@ -16,7 +16,7 @@ from typing import Any
 import duckdb
 
 from pipeline.alignment.function import install_alignment
-from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
+from pipeline.catalog.catalog import Catalog
 from pipeline.catalog.install import Partitions, install, install_own, install_partitions, quoted
 from pipeline.errors import WarehouseError
 from pipeline.schema import RAW_TABLES, TOLD_APART
@@ -26,7 +26,7 @@ from pipeline.warehouse.machine import memory_limit, usable_cores
 from pipeline.warehouse.problem import Problem
 from pipeline.warehouse.querypool import queries_at_once
 from pipeline.warehouse.settings import CONNECTION_SETTINGS, database_settings
-from pipeline.warehouse.stamp import attach, read_stamp
+from pipeline.warehouse.stamp import attach, read_stamp, stamp_of
 from pipeline.warehouse.writer import Workplace, Writer, out_of_memory, workplace, writer, writing
 
 # Freed memory that DuckDB keeps while it answers queries: little, since an alignment or a workbook may follow.
@@ -187,7 +187,7 @@ class Warehouse:
         What cannot be kept is made for these runs alone, where `run_ids` are given.
         """
         manifests = self.manifests()
-        stamp = self._stamp(manifests)
+        stamp = stamp_of(self.catalog, self.folder, manifests)
         if read_stamp(self.database, connection) == stamp:
             return manifests
         connection.execute(_DETACH)
@@ -234,15 +234,6 @@ class Warehouse:
 
     def _previous(self) -> Path:
         return self.database
-
-    def _stamp(self, run_ids: dict[str, dict[str, Any]]) -> dict[str, str]:
-        """What a database was built from; another value means that it must be built again."""
-        return {
-            "catalog_version": CATALOG_VERSION,
-            "fingerprint": self.catalog.fingerprint,
-            "folder": str(self.folder),
-            "runs": json.dumps(sorted(run_ids)),
-        }
 
     # -- places ----------------------------------------------------------------------------------------
 
