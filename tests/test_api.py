@@ -110,7 +110,12 @@ def test_a_label_never_leaves_the_warehouse(tmp_path, house, label):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"", "empty"), (b"nonsense", "not JSON"), (b"{}", "traceEvents"), (b"\x1f\x8b\x08nonsense", "no event before the damage")],
+    [
+        (b"", "empty"),
+        (b"nonsense", "not JSON"),
+        (b"{}", "traceEvents"),
+        (b"\x1f\x8b\x08nonsense", "no event before the damage"),
+    ],
 )
 def test_bad_input_names_the_file_and_leaves_the_rest(tmp_path, house, content, message):
     pipeline.ingest(traces.write(tmp_path / "good.json"), warehouse=house)
