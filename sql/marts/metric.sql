@@ -1,6 +1,6 @@
 -- What runs are compared by as a whole, the overall metrics of devices and the wall clock of the host: one row per run, step, device and metric.
 --
--- @title Metrics of devices and host
+-- @title Overall metrics
 -- @grain run_id, step, device_ordinal, metric
 -- @order run_id, step, device_ordinal, metric_order
 -- @sheet OverallMetrics
