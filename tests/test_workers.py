@@ -83,6 +83,14 @@ def test_one_content_twice_is_one_run(tmp_path):
     assert [(run.run_id, run.is_new) for run in done] == [("x.r0", True), ("x.r0", False)]
 
 
+def test_one_content_under_the_names_of_two_ranks_is_two_runs(tmp_path):
+    for rank in range(2):
+        traces.write(tmp_path / "job" / f"t-TP-{rank}.json")
+    for expected in (True, False):
+        done = pipeline.ingest(tmp_path / "job", label="x", warehouse=tmp_path / "house")
+        assert [(run.run_id, run.is_new) for run in done] == [("x.r0", expected), ("x.r1", expected)]
+
+
 def test_small_files_get_no_process_and_large_ones_no_more_than_there_is_memory_for(tmp_path, monkeypatch):
     ranks(tmp_path / "traces")
     assert workers.worker_count(find_sources(tmp_path / "traces").sources) == 1

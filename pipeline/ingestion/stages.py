@@ -42,6 +42,8 @@ _HARMLESS = frozenset(
         "overlap_analysis",
     }
 )
+# What of a manifest tells a run from others: files of the same content may be those of two ranks.
+_IDENTITY = ("label", "content_hash", "rank")
 # A file system has 255 for a name, in which a hash and `run_id=` must find place.
 _NAME_BYTES = 160
 
@@ -91,7 +93,7 @@ class _Ingest:
         self._strict = strict
         self._pool = pool
         self._progress = progress
-        self._uncommitted: dict[tuple[str, str], str] = {}
+        self._uncommitted: dict[tuple[Any, ...], str] = {}
         self._has_views = False
 
     @cached_property
@@ -127,12 +129,12 @@ class _Ingest:
         if not job.extraction.done():
             self._make_views()
         report = job.extraction.result()
-        content = (job.label, report.content_hash)
-        there = {(run["label"], run["content_hash"]): run_id for run_id, run in self._house.manifests().items()}
-        if run_id := (self._uncommitted | there).get(content):
+        identity = _identity(job.label, report)
+        there = {tuple(run[key] for key in _IDENTITY): run_id for run_id, run in self._house.manifests().items()}
+        if run_id := (self._uncommitted | there).get(identity):
             return replace(job, run_id=run_id)
         run_id = _claim(self._house, self._writer, job.label, report, self._several)
-        self._uncommitted[content] = run_id
+        self._uncommitted[identity] = run_id
         self._writer.place(run_id, job.folder)
         folder = self._writer.new_folder()
         derivation = self._pool.submit(_derive, self._house, run_id, folder, job.cores)
@@ -153,7 +155,7 @@ class _Ingest:
         report = job.report
         self._writer.put(job.folder)
         self._writer.commit(job.run_id, {**job.known, "content_hash": report.content_hash, "rank": report.rank})
-        del self._uncommitted[job.label, report.content_hash]
+        del self._uncommitted[_identity(job.label, report)]
         return done
 
     def _abandon(self, writer: Writer) -> None:
@@ -219,6 +221,10 @@ def _extract(
 
 def _derive(house: Warehouse, run_id: str, folder: Path, share: int) -> list[Problem]:
     return house.derive(run_id, folder, share)
+
+
+def _identity(label: str, report: Report) -> tuple[Any, ...]:
+    return label, report.content_hash, report.rank
 
 
 def _claim(house: Warehouse, writer: Writer, label: str, report: Report, several: bool) -> str:
