@@ -82,7 +82,7 @@ DebugOption = Annotated[bool, typer.Option("--debug", help="Show a traceback on 
 
 
 class _Compare(TyperCommand):
-    """`compare`, which takes the options of the field's tool as well."""
+    """`compare`, which takes the options of msprof-analyze as well."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse what `translated` makes of the arguments."""

@@ -1,4 +1,4 @@
-"""The options of the field's comparison tool, translated into ours, so that a script changes one word.
+"""The options of msprof-analyze, translated into ours, so that a script changes one word.
 
 docs/drop-in.md has the same table for people; a test holds the two together.
 """

@@ -13,7 +13,7 @@ from pipeline.errors import UsageError
 if TYPE_CHECKING:
     import duckdb
 
-# An operator with fewer kernels is not worth opening; the field's tools have the same bound.
+# An operator with fewer kernels is not worth opening; msprof-analyze has the same bound.
 _MIN_KERNELS = 3
 
 

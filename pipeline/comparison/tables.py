@@ -1,4 +1,4 @@
-"""The tables of a comparison: which rows of a view they are, asked for beside one another."""
+"""The tables of a comparison: which rows of a view they are, queried concurrently."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ def ingest_sources(
 ) -> list[Ingested]:
     """Ingest (source, label), each as a run. `several`: labels have ranks to tell apart.
 
-    Raises InputError for the first file that is none of a profiler, or is damaged and `strict` was asked for; the runs
+    Raises InputError for the first file that is not a profiler file, or is damaged and `strict` was given; the runs
     of sources before it stay.
     """
     # What is to be cleaned up is, when no worker writes any more.

@@ -1,4 +1,4 @@
-"""Queries of one database beside one another."""
+"""Concurrent queries of one database."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def queries_at_once(partitions: Iterable[Path], is_limited: bool, cores: int) ->
 def query_pool(connection: duckdb.DuckDBPyConnection, size: int) -> Iterator[Callable[[Job], Future[Any]]]:
     """A function that begins a job in a thread, on a connection of its own to the database that the given one uses.
 
-    All jobs have ended behind the block; where it fails, an interrupt among it, they are interrupted.
+    All jobs have ended after the block; on error or interrupt they are interrupted.
     """
     threads = ThreadPoolExecutor(size)
     begun: dict[Future[Any], duckdb.DuckDBPyConnection] = {}

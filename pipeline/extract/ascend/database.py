@@ -50,7 +50,7 @@ def is_analysis(path: Path) -> bool:
 
 
 def extract(path: Path, report: Report, means: Means = ALONE) -> Batches:
-    """Yield (raw table, batch) of a database. Raises InputError where it is damaged, or none of a profiler."""
+    """Yield (raw table, batch) of a database. Raises InputError where it is damaged, or not a profiler file."""
     stream = ByteStream(path, means.progress)
     for _ in stream.blocks():  # for its hash; SQLite reads the file by itself
         pass

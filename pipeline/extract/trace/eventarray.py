@@ -1,7 +1,7 @@
 """The events of a trace file as chunks of whole events.
 
-An event array is cut into chunks at places that look like `} , {`: whether the cut was right is proved by parsing the
-chunk, since text from the start of an event to a `}` is a valid array body if and only if it holds whole events. A
+An event array is cut into chunks at places that look like `} , {`: parsing the chunk verifies the
+cut, since text from the start of an event to a `}` is a valid array body if and only if it holds whole events. A
 chunk that does not parse is read again the careful way: bracket by bracket.
 """
 
