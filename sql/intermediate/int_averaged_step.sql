@@ -9,7 +9,14 @@
 -- @column run_id id Run
 -- @column step id Step
 -- @column step_count count Steps of the average
-select run_id, step, count(*) over (partition by run_id) as step_count
-from intermediate.int_step_size
-where coalesce(is_complete, true)
-qualify bool_or(is_complete is null or device_activity_count > 0) over (partition by run_id)
+-- Not a window: its count would be of the files of all runs.
+select step.run_id, step.step, total.step_count
+from intermediate.int_step_size as step
+inner join (
+    select run_id, count(*) as step_count
+    from intermediate.int_step_size
+    where coalesce(is_complete, true)
+    group by run_id
+    having bool_or(is_complete is null or device_activity_count > 0)
+) as total on step.run_id = total.run_id
+where coalesce(step.is_complete, true)
