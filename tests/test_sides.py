@@ -39,7 +39,7 @@ def module(number, name, ts, dur, parent=None):
 
 
 def run(steps, gemm, extra=()):
-    """Steps of 1 ms in a module, each with a kernel of `gemm` µs and an allocation."""
+    """Steps of 1 ms in a module, each with an allocation and a kernel of `gemm` µs and one more in each step."""
     events = [module(1, "Net_0", 990, 1000 * steps + 20)]
     for number in range(1, steps + 1):
         at = 1000 * number
@@ -48,7 +48,7 @@ def run(steps, gemm, extra=()):
             traces.operator("aten::mm", at + 10, 20),
             traces.allocation(at + 12, 4096 * gemm, address=number),
             traces.launch(at + 15, 3, at),
-            traces.kernel("gemm", at + 30, gemm, correlation=at),
+            traces.kernel("gemm", at + 30, gemm + number, correlation=at),
         ]
     return [*events, *extra]
 
@@ -79,6 +79,16 @@ def book(compared):
 
 def step_title(step):
     return "" if step is None else f", step {step}"
+
+
+def test_each_side_has_the_figures_of_its_own_scope(compared):
+    result, steps = compared
+    (row,) = [row for row in result.tables["overall_comparison"].rows.to_pylist() if row["metric"] == "Computing Time"]
+    # Whole runs have kernels of 101 to 103, and of 151 to 154 beside one of 50; a step has the kernel of its number.
+    of_base, of_comparison = {None: 306, 1: 101, 2: 102}, {None: 660, 3: 153}
+    found = (row["base_duration_ns"], row["comparison_duration_ns"])
+    assert found == (1000 * of_base[steps[0]], 1000 * of_comparison[steps[1]])
+    assert [side.step for side in (result.base, result.comparison)] == list(steps)
 
 
 # -- the page ------------------------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ import csv
 import io
 import re
 import zipfile
+from dataclasses import replace
+from itertools import accumulate
 
 import openpyxl
 import pyarrow as pa
@@ -148,20 +150,31 @@ def test_rows_that_do_not_fit_are_said_and_are_in_a_csv(tmp_path, monkeypatch):
     assert sum(int(line[header.index("base_total_duration_ns")]) for line in lines) == 25 * 5_000
 
 
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("many")
+    source = traces.write(folder / "many.json", [traces.kernel(f"k{i}", 10 * i, 5 + i % 4) for i in range(25)])
+    return pipeline.compare(source, source, warehouse=folder / "house", choice=pipeline.Choice(only=["kernel"]))
+
+
 @pytest.mark.parametrize("size", [1, 7, 24, 25])
-def test_rows_follow_one_another_whatever_the_size_of_a_batch(tmp_path, monkeypatch, size):
+@pytest.mark.parametrize("chunks", [[25], [5, 9, 11]])
+def test_rows_follow_one_another_whatever_the_size_of_a_batch(many, tmp_path, monkeypatch, size, chunks):
+    """A batch ends where a chunk of DuckDB's answer does."""
     monkeypatch.setattr(xlsx, "_BATCH_ROWS", size)
-    source = traces.write(tmp_path / "many.json", [traces.kernel(f"k{i}", 10 * i, 5 + i % 4) for i in range(25)])
-    result = pipeline.compare(
-        source, source, warehouse=tmp_path / "house", output=tmp_path / "out", choice=pipeline.Choice(only=["kernel"])
-    )
-    with zipfile.ZipFile(result.files[0]) as book:
+    table = many.tables["kernel_comparison"]
+    starts = accumulate(chunks[:-1], initial=0)
+    parts = pa.concat_tables([table.rows.slice(start, count) for start, count in zip(starts, chunks, strict=True)])
+    assert [len(batch) for batch in parts.to_batches()] == chunks
+    result = replace(many, tables={table.view.name: replace(table, rows=parts)})
+    (path,) = xlsx.write_xlsx(result, tmp_path / "book.xlsx")
+    with zipfile.ZipFile(path) as book:
         (sheet,) = (text for name in book.namelist() if b">k24<" in (text := book.read(name)))
     assert re.findall(rb'<row r="(\d+)"', sheet) == [str(number).encode() for number in range(1, 28)]
     places = [int(number) for number in re.findall(rb'<c r="A(\d+)"[^>]*><is>', sheet)]
     assert places == list(range(3, 28))
-    names = [row[0].value for row in cells(result.files[0], "KernelCompare")[2:]]
-    assert names == result.tables["kernel_comparison"].rows.column("kernel_name").to_pylist()
+    names = [row[0].value for row in cells(path, "KernelCompare")[2:]]
+    assert names == table.rows.column("kernel_name").to_pylist()
 
 
 @pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"])

@@ -151,6 +151,14 @@ def test_shapes_have_one_way_of_writing_and_lists_of_tensors_keep_their_brackets
         ("Stream #13(MemcpyH2D)", None, 13, None),
         ("queue 4 (default)", None, 4, None),
         ("CUDA API 7 ", None, None, 7),
+        ("12 34", None, None, 34),
+        ("HIP Queue 3 of device 2", 2, 3, 2),
+        ("GPU 3x", 3, None, None),
+        ("device x 3", None, None, 3),
+        *(
+            (f"{kind} {number}", number, None, number)
+            for number, kind in enumerate(["XPU", "NPU", "hip", "musa", "MTIA", "HPU", "tpu"])
+        ),
         ("1 COPY", None, None, None),
         ("python", None, None, None),
         ("99999999999999999999", None, None, None),
@@ -162,3 +170,88 @@ def test_numbers_of_devices_and_streams_in_texts(house, text, device, stream, la
     numbers = "macros.device_number($text), macros.stream_number($text), macros.last_number($text)"
     found = house.connection.execute(f"select {numbers}", {"text": text}).fetchone()
     assert found == (device, stream, last)
+
+
+@pytest.mark.parametrize(
+    ("task_type", "expected"),
+    [
+        *((kind, True) for kind in ("AI_CORE", "ai_vector_core", "MIX_AIC", "MIX_AIV", "KERNEL_AIVEC", "DSA_SQE")),
+        *((kind, True) for kind in ("AIC", "AIV_SQE", "OTHER", "other")),
+        *((kind, False) for kind in ("OTHERS", "EVENT_RECORD", "MEMCPY_ASYNC", "HCCL", "X_AI_CORE", "")),
+    ],
+)
+def test_a_task_is_a_kernel_by_its_type(house, task_type, expected):
+    assert house.connection.execute("select macros.is_kernel_task(?::varchar)", [task_type]).fetchone() == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("core", "matrix_ns", "unit"),
+    [
+        ("AI_CORE", 5, "Cube"),
+        ("AI_VECTOR_CORE", 5, "Cube"),
+        ("AI_CORE", 0, "Vector"),
+        ("MIX_AIC", 0, "Vector"),
+        (None, 0, "Vector"),
+        ("AI_VECTOR_CORE", None, "Vector"),
+        ("mix_aiv", None, "Vector"),
+        ("mix_aic", None, "Cube"),
+        ("AI_CORE", None, ""),
+        (None, None, ""),
+    ],
+)
+def test_the_unit_is_told_by_the_time_of_the_matrix_core_then_by_the_core(house, core, matrix_ns, unit):
+    sql = "select macros.measured_unit(?::varchar, ?::bigint)"
+    assert house.connection.execute(sql, [core, matrix_ns]).fetchone() == (unit,)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Default/network-Net/conv-Conv2d/Conv2D-op8", "Conv2D"),
+        ("Kernel::KernelLaunch::Default/net/MatMul-op12", "MatMul"),
+        ("a/b-op1-op2", "b-op1"),
+        ("a/b-op", "b-op"),
+        ("aten::mm", "aten::mm"),
+        ("mm-op3", "mm-op3"),
+        ("void f<a/b>(c)", "void f<a/b>(c)"),
+    ],
+)
+def test_a_name_without_its_scope(house, name, expected):
+    assert house.connection.execute("select macros.unscoped_name(?::varchar)", [name]).fetchone() == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("void at::native::k<float, (a)>(b)", "void at::native::k"),
+        ("void (anonymous namespace)::f<int>(x)", "void ::f"),
+        ("a::<unnamed>::b::<unnamed>::g(int)", "a::::b::::g"),
+        ("(anonymous)::h<1>", "::h"),
+        ("gemm", "gemm"),
+    ],
+)
+def test_a_symbol_is_a_name_without_arguments(house, name, expected):
+    assert house.connection.execute("select macros.kernel_symbol(?::varchar)", [name]).fetchone() == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("factor", "other", "expected"),
+    [(3, -4, -12), (1 << 31, 1 << 31, 1 << 62), (1 << 32, 1 << 31, None), (None, 2, None), (2, None, None)],
+)
+def test_a_product_is_known_where_64_bits_hold_it(house, factor, other, expected):
+    found = house.connection.execute("select macros.product(?::bigint, ?::bigint)", [factor, other]).fetchone()
+    assert found == (expected,)
+
+
+@pytest.mark.parametrize(("run", "quantity", "expected"), [(None, None, 0), ("a", None, None), ("a", 5, 5)])
+def test_a_side_without_a_row_has_nothing_and_one_that_was_not_measured_is_not_known(house, run, quantity, expected):
+    found = house.connection.execute("select macros.or_nothing(?::varchar, ?::bigint)", [run, quantity]).fetchone()
+    assert found == (expected,)
+
+
+def test_a_name_is_mapped_where_the_map_has_it(house):
+    house.connection.execute("""set variable op_name_map = '{"a": "b"}'""")
+    assert house.connection.execute("select macros.mapped_name('a'), macros.mapped_name('b')").fetchone() == ("b", "b")
+    assert house.connection.execute("select macros.mapped_name('c')").fetchone() == ("c",)
+    house.connection.execute("reset variable op_name_map")
+    assert house.connection.execute("select macros.mapped_name('a')").fetchone() == ("a",)
