@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import sqlite3
 from decimal import ROUND_HALF_UP, Decimal
@@ -13,8 +15,10 @@ from hypothesis import strategies as st
 import pipeline
 from fixtures.ascend import Execution, write_database
 from pipeline.errors import InputError
-from pipeline.extract.ascend import communication, profiler_info
+from pipeline.extract import bytestream
+from pipeline.extract.ascend import communication, csvfile, profiler_info
 from pipeline.extract.ascend import database as ascend_database
+from pipeline.extract.ascend import tables as ascend_csv
 from pipeline.extract.ascend.columns import device, mebibytes, microseconds, shapes, text, whole
 from pipeline.extract.ascend.tables import kernel_details, memory_record
 from pipeline.extract.filename import label_of, rank_of
@@ -73,6 +77,143 @@ def test_every_variant_of_kernel_details_gives_the_same_columns(tmp_path, varian
     assert report.problems == {}
 
 
+# Tables with a value of its own in each cell, and the columns that they become; the rest of a raw row is not told.
+SUMS = {"Count": "3", "Total Time(us)": "7.5", "Avg Time(us)": "2.5", "Min Time(us)": "1.25", "Max Time(us)": "4.0005"}
+NANOSECONDS = {"call_count": 3, "total_ns": 7_500, "average_ns": 2_500, "min_ns": 1_250, "max_ns": 4_001}
+COLUMNS = [
+    (
+        ascend_csv.kernel_details,
+        {
+            "Step Id": "5", "Device_id": "4", "Task ID": "6", "Stream ID": "7", "Name": "MatMul_1", "Type": "MatMulV2",
+            "Accelerator Core": "AI_CORE", "Start Time(us)": "1000.001", "Duration(us)": "20.5",
+            "Wait Time(us)": "0.75", "Block Dim": "8", "Input Shapes": '"8,8;8,8"', "Input Data Types": "DT_BF16",
+            "Input Formats": "ND", "Output Shapes": '"8,9"', "Output Data Types": "FLOAT", "Output Formats": "NZ",
+            "aicore_time(us)": "9.5", "aic_mac_time(us)": "3.25", "aiv_vec_time(us)": "1.125",
+        },
+        {
+            "step": 5, "device": 4, "task_id": 6, "stream": 7, "kernel_name": "MatMul_1", "kernel_type": "MatMulV2",
+            "accelerator_core": "AI_CORE", "start_ns": 1_000_001, "duration_ns": 20_500, "wait_ns": 750,
+            "block_count": 8, "input_shapes": "8,8;8,8", "input_types": "DT_BF16", "input_formats": "ND",
+            "output_shapes": "8,9", "output_types": "FLOAT", "output_formats": "NZ", "core_ns": 9_500,
+            "matrix_ns": 3_250, "vector_ns": 1_125,
+        },
+    ),
+    (
+        ascend_csv.kernel_details,
+        {"Device ID": "12", "Op Name": "a", "OP Type": "b", "Task Type": "c", "Task Start Time": "2.5",
+         "Task Duration(us)": "0.0005", "Task Wait Time(us)": "3", "Block Num": "1"},
+        {"device": 12, "kernel_name": "a", "kernel_type": "b", "accelerator_core": "c", "start_ns": 2_500,
+         "duration_ns": 1, "wait_ns": 3_000, "block_count": 1},
+    ),
+    (
+        ascend_csv.task_time,
+        {"Device_id": "3", "kernel_name": "aclnnAdd_12", "kernel_type": "AI_CORE", "stream_id": "4", "task_id": "5",
+         "task_time(us)": "1.5", "task_start(us)": "10", "task_stop(us)": "11.5"},
+        {"device": 3, "kernel_name": "aclnnAdd", "accelerator_core": "AI_CORE", "stream": 4, "task_id": 5,
+         "duration_ns": 1_500, "start_ns": 10_000},
+    ),
+    (
+        ascend_csv.op_statistic,
+        {"OP Type": "MatMulV2", "Core Type": "AI_CORE"} | SUMS,
+        {"source": "op_statistic", "name": "MatMulV2", "category": "AI_CORE"} | NANOSECONDS,
+    ),
+    (
+        ascend_csv.communication_statistic,
+        {"OP Type": "hcom_allReduce_"} | SUMS,
+        {"source": "communication_statistic", "name": "hcom_allReduce_"} | NANOSECONDS,
+    ),
+    (
+        ascend_csv.api_statistic,
+        {"Level": "node", "API Name": "launch", "Time(us)": "7.5", "Count": "3", "Avg(us)": "2.5", "Min(us)": "1.25",
+         "Max(us)": "4.0005"},
+        {"source": "api_statistic", "name": "launch", "category": "node"} | NANOSECONDS,
+    ),
+    (
+        ascend_csv.step_trace,
+        {"Iteration ID": "2", "Iteration End(us)": "90", "Iteration Time(us)": "8.5"},
+        {"source": "step_trace", "step": 2, "total_ns": 8_500},
+    ),
+    (
+        ascend_csv.step_trace_time,
+        {"Step": "9", "Computing": "1", "Communication(Not Overlapped)": "2", "Free": "3", "Stage": "6.5"},
+        {"source": "step_trace_time", "step": 9, "total_ns": 6_500},
+    ),
+    (
+        ascend_csv.operator_details,
+        {"Name": "aten::mm", "Input Shapes": "8,8", "Device Total Duration(us)": "1.5"},
+        {"source": "operator_details", "name": "aten::mm", "total_ns": 1_500},
+    ),
+    (
+        ascend_csv.operator_memory,
+        {"Name": "aten::empty", "Size(KB)": "1.5", "Allocation Time(us)": "10", "Release Time(us)": "12.5",
+         "Duration(us)": "2.5", "Allocation Total Allocated(MB)": "1.5", "Allocation Total Reserved(MB)": "2",
+         "Stream Ptr": "99", "Device Type": "NPU:10"},
+        {"operator_name": "aten::empty", "bytes": 1_536, "allocated_at_ns": 10_000, "released_at_ns": 12_500,
+         "held_ns": 2_500, "total_allocated": 3 << 19, "total_reserved": 2 << 20, "stream": 99, "device": 10},
+    ),
+    (
+        ascend_csv.operator_memory,
+        {"Name": "a", "Size(KB)": "1", "Allocation Time(us)": "10", "Allocation Total Allocated(KB)": "1.5",
+         "Allocation Total Reserved(KB)": "2"},
+        {"operator_name": "a", "bytes": 1_024, "allocated_at_ns": 10_000, "total_allocated": 1_536,
+         "total_reserved": 2_048},
+    ),
+    (
+        ascend_csv.memory_record,
+        {"Component": "APP", "Timestamp(us)": "10.5", "Total Allocated(MB)": "1.5", "Total Reserved(MB)": "2",
+         "Total Active(MB)": "1", "Stream Ptr": "1", "Device Type": "NPU:1"},
+        {"component": "APP", "time_ns": 10_500, "total_allocated": 3 << 19, "total_reserved": 2 << 20, "device": 1},
+    ),
+    (
+        ascend_csv.memory_record,  # active without a stream: MindSpore's, whose MB has 1,000 KB
+        {"Component": "APP", "Timestamp(us)": "10.5", "Total Allocated(MB)": "1.5", "Total Reserved(MB)": "2",
+         "Total Active(MB)": "1", "Device Type": "NPU:1"},
+        {"component": "APP", "time_ns": 10_500, "total_allocated": 1_536_000, "total_reserved": 2_048_000,
+         "device": 1},
+    ),
+    (
+        ascend_csv.memory_record,
+        {"Component": "APP", "Timestamp(us)": "1", "Total Allocated(KB)": "1.5", "Total Reserved(KB)": "2",
+         "Device_id": "0"},
+        {"component": "APP", "time_ns": 1_000, "total_allocated": 1_536, "total_reserved": 2_048, "device": 0},
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "cells", "expected"), COLUMNS, ids=lambda value: getattr(value, "NAME", ""))
+def test_every_column_of_a_table_comes_from_its_own_in_its_unit(tmp_path, table, cells, expected):
+    path = tmp_path / "table.csv"
+    lines = io.StringIO()
+    csv.writer(lines).writerows([cells.keys(), cells.values()])
+    ((row,), report) = read(table, path, lines.getvalue())
+    assert format_of(path) is table
+    known = {name: value for name, value in row.items() if value is not None and name not in ("args", "event_index")}
+    assert known == expected
+    assert report.problems == {}
+
+
+def test_columns_of_one_name_are_both_kept_and_rows_are_numbered_behind_what_came_before(tmp_path):
+    path = tmp_path / "kernel_details.csv"
+    path.write_text("Name,Type,Accelerator Core,Duration(us),Hits,Hits\na,b,c,1,5,6\nd,e,f,1,7,8\n")
+    report = Report(event_count=10, dropped_count=2)
+    ((_, batch),) = kernel_details.extract(path, report)
+    found = batch.to_pylist()
+    assert [row["event_index"] for row in found] == [12, 13]
+    assert [sorted(json.loads(row["args"]).values()) for row in found] == [["5", "6"], ["7", "8"]]
+    assert (report.event_count, report.next_index) == (12, 14)
+
+
+def test_the_rest_of_a_table_that_cannot_be_read_belongs_to_its_hash(tmp_path, monkeypatch):
+    monkeypatch.setattr(csvfile, "BLOCK_BYTES", 256)
+    monkeypatch.setattr(bytestream, "BLOCK_BYTES", 256)
+    path = tmp_path / "kernel_details.csv"
+    content = 'Name,Type,Accelerator Core,Duration(us)\na,b,c,1\n"' + "never closed " * 1_000
+    reports = [read(kernel_details, path, content + end)[1] for end in ("one", "two")]
+    assert all(report.problems["truncated"].count == 1 for report in reports)
+    assert all(report.source_bytes == path.stat().st_size for report in reports)
+    assert reports[0].content_hash != reports[1].content_hash
+
+
 def test_cells_with_line_breaks_are_read_and_rows_with_other_cells_dropped_and_counted(tmp_path):
     path = tmp_path / "kernel_details.csv"
     header = "Name,Type,Accelerator Core,Duration(us)\r\n"
@@ -120,6 +261,15 @@ def test_cells(read_cell, cell, value):
     assert read_cell(cell) == value
 
 
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [("2.5", 3), ("3.5", 4), ("-2.5", -3), (2.4999, 2), ("9223372036854775807", (1 << 63) - 1),
+     ("9223372036854775808", None), ("-9223372036854775808", -(1 << 63)), ("1e30", None), ("1e999999999", None)],
+)  # fmt: skip
+def test_numbers_are_rounded_half_away_from_zero_and_are_known_where_64_bits_hold_them(cell, value):
+    assert whole(cell) == value
+
+
 def test_communication_is_read_by_operation_transport_and_link(tmp_path):
     path = tmp_path / "communication.json"
     times = {"Start Timestamp(us)": 1.5, "Elapse Time(ms)": 2.5, "Wait Time(ms)": 0.25}
@@ -142,6 +292,19 @@ def test_communication_is_read_by_operation_transport_and_link(tmp_path):
     assert (link["step"], link["source_rank"], link["target_rank"], link["bytes"]) == (None, 0, 2, 1_000_000)
     assert read(communication, path, json.dumps(content)[:-30])[1].problems["truncated"].count == 1
     assert read(communication, path, '{"step1": {"collective": [1], "p2p": null}, "x": 3}')[0] == []
+
+
+def test_every_time_of_a_collective_comes_from_its_own_in_its_unit(tmp_path):
+    times = {"Start Timestamp(us)": 1.5, "Elapse Time(ms)": 2.5, "Transit Time(ms)": 0.5, "Wait Time(ms)": 0.25,
+             "Synchronization Time(ms)": 0.125, "Idle Time(ms)": 0.75}  # fmt: skip
+    total = {"Communication Time Info": {"Elapse Time(ms)": 9}}
+    content = {"Total Op Info": total, "hcom_send__1@7": {"Communication Time Info": times}}
+    ((row,), _) = read(communication, tmp_path / "communication.json", json.dumps(content))
+    assert {name: value for name, value in row.items() if value is not None} == {
+        "event_index": 0, "source": "communication", "name": "hcom_send__1", "process_group": "7", "start_ns": 1_500,
+        "elapsed_ns": 2_500_000, "transit_ns": 500_000, "wait_ns": 250_000, "synchronization_ns": 125_000,
+        "idle_ns": 750_000,
+    }  # fmt: skip
 
 
 def test_what_is_known_about_a_recording(tmp_path):

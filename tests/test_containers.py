@@ -207,6 +207,13 @@ def test_the_rest_of_a_damaged_file_belongs_to_its_hash(tmp_path, name):
     assert len(hashes) == 2
 
 
+def test_damage_behind_the_end_of_an_archive_is_told(tmp_path):
+    whole = tarred({"t.json": EVENTS}, "w:gz")
+    (tmp_path / "t").write_bytes(whole[:-4])
+    rows, report = read(tmp_path / "t")
+    assert (rows, report.problems["truncated"].detail) == (4, "the compressed data ends without its trailer")
+
+
 def test_what_came_before_damage_is_read_but_for_the_last_kilobytes(tmp_path):
     (tmp_path / "t").write_bytes(damaged("gz", 9 / 10))
     rows, report = read(tmp_path / "t")

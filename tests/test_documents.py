@@ -181,6 +181,15 @@ def test_metadata_behind_the_events_may_be_larger_than_a_chunk(tmp_path, monkeyp
     assert (metadata, problems) == (behind, {})
 
 
+def test_one_text_of_the_metadata_may_be_larger_than_a_block(tmp_path):
+    long = {"notes": "{[x" * (1 << 20), "rank": 7}
+    path = tmp_path / "t.json"
+    for content in ({"traceEvents": traces.SMALL} | long, long | {"traceEvents": traces.SMALL}):
+        path.write_text(json.dumps(content))
+        _, problems, metadata = read(path)
+        assert (metadata == long, problems) == (True, {})
+
+
 def test_metadata_that_is_too_large_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(documents, "ENVELOPE_LIMIT", 300)
     path = tmp_path / "t.json"

@@ -335,6 +335,18 @@ def test_calls_of_cann_are_listed_apart_from_the_trace_else_from_canns_own_sums(
     assert house.rows("select * from marts.host_call") == []
 
 
+def test_calls_of_cann_of_one_name_are_one_row_and_the_level_of_collectives_has_one_name():
+    calls = [on_track("cann", "HcclAllReduce", at, 4 + at, args={"level": "communication"}) for at in (0, 11)]
+    sums = [statistic("api_statistic", "HcclAllReduce", "communication", *sums) for sums in ((3, 10), (1, 50))]
+    house = views(trace=[tracks(), calls, on_track("cann", "x", 50, 0)], sums=sums)
+    columns = "run_id, call_level, call_name, call_count, total_duration_ns, average_duration_ns"
+    assert house.rows(f"select {columns} from marts.cann_call order by all") == [
+        ("sums", "hccl", "HcclAllReduce", 4, 60, 15),
+        ("trace", "hccl", "HcclAllReduce", 2, 19, 10),
+        ("trace", "unknown", "x", 1, 0, 0),
+    ]
+
+
 def test_an_allocation_of_cann_belongs_to_the_operator_that_enqueued_the_work():
     house = views(
         step(1, 0, 1_000),

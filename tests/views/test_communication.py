@@ -298,6 +298,17 @@ def test_bandwidths_are_over_the_calls_whose_size_is_known():
     assert bandwidths(*events) == (16000 / 8000 * 1e9, 16000 * 1.5 / 8000 * 1e9)
 
 
+def test_what_was_sent_is_over_the_time_of_the_calls_that_tell_it():
+    split = {"In split size": "[50, 50]", "Out split size": "[50, 50]", "Rank": 0}
+    known = {"Collective name": "all_to_allv", "Group size": 2, "dtype": "Byte", "In msg nelems": 100}
+    house = views(
+        kernel("ncclDevKernel", 10, 10, args=known | split),
+        kernel("ncclDevKernel", 100, 5000, args=known),
+    )
+    columns = "call_count, total_duration_ns, sent_bytes, sent_bandwidth"
+    assert house.one(f"select {columns} from marts.communication") == (2, 5010, 50, 5e9)
+
+
 def test_without_a_size_or_a_group_size_or_a_time_there_is_no_bandwidth():
     assert bandwidths(collective("allreduce", 10, 2000, size=4)) == (None, None)
     assert bandwidths(collective("allreduce", 10, 2000, size=None, sent=1000)) == (2e9, None)

@@ -482,6 +482,28 @@ def test_memory_peaks_compare_by_the_place_of_the_device(house):
     )
 
 
+def test_collectives_of_several_groups_are_one_row_and_each_call_weighs_the_same_in_its_average():
+    def steps(shift):
+        inside = [
+            [
+                step(number, 1000 * number, 1000),
+                launch("x", 1000 * number + 1, 1, correlation=number),
+                collective("allreduce", 1000 * number + 100, 10 * number + shift, group="tp", correlation=number),
+            ]
+            for number in (1, 2)
+        ]
+        return [*inside, *(collective("allreduce", at, 20, group="dp") for at in (5000, 5100, 5200))]
+
+    house = views(v1=steps(0), v2=steps(8))
+    columns = "base_call_count, base_average_duration_ns, base_collective_duration_ns, comparison_average_duration_ns"
+    assert house.one(f"select {columns} from marts.communication_comparison where {WHOLE}") == (5, 18, 90, 21)
+    found = "select base_step, comparison_step, base_collective_duration_ns, comparison_collective_duration_ns"
+    assert house.rows(
+        f"{found} from marts.communication_comparison where base_run_id = 'v1' and comparison_run_id = 'v2'"
+        " and base_step is not null and comparison_step is not null order by all"
+    ) == [(1, 1, 10, 18), (1, 2, 10, 28), (2, 1, 20, 18), (2, 2, 20, 28)]
+
+
 def test_host_calls_compare_by_name_and_kind():
     house = views(v1=[op("f", 0, 10), annotation("f", 20, 5)], v2=[op("f", 0, 16), launch("x", 2, 1), op("f", 30, 2)])
     columns = "diff_self_duration_ns, diff_total_duration_ns, diff_call_count, ratio_self_duration_ns"
