@@ -256,9 +256,10 @@ def sample(component: str, at: int, reserved: int, **columns: Any) -> Row:
     return "memory_sample", {"component": component, "time_ns": at, "total_reserved": reserved} | columns
 
 
-def statistic(source: str, name: str, category: str, count: int, total: int) -> Row:
-    """A row of one of the tables of sums of an Ascend profile."""
-    return "statistic", {"source": source, "name": name, "category": category, "call_count": count, "total_ns": total}
+def statistic(source: str, name: str, category: str, count: int, total: int, **columns: Any) -> Row:
+    """A row of one of the tables of sums of an Ascend profile; average_ns=, min_ns=, max_ns=."""
+    known = {"source": source, "name": name, "category": category, "call_count": count, "total_ns": total}
+    return "statistic", known | columns
 
 
 def analysed(source: str, name: str, **columns: Any) -> Row:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.rows import (
     about,
     allocation,
@@ -223,6 +225,76 @@ def test_waiting_is_that_of_the_plane_with_the_least_and_only_where_nothing_is_c
     assert house.one(wait) == ("0", 100, 30)
     figures = overall(house)
     assert (figures["Group 0"], figures["Group 0 (Wait)"], figures["Group 0 (Transmit)"]) == (100, 30, 70)
+    assert "Overlap of Groups" not in figures  # there is one
+
+
+@pytest.mark.parametrize(
+    ("names", "is_wait"),
+    [
+        (["RDMASend", "RDMASend", "Notify_Wait"], False),
+        (["RDMASend", "RDMASend", "Notify Wait"], False),
+        (["RDMASend", "RDMASend", "Notify_Wait", "RDMASend", "Notify_Wait"], False),
+        (["RDMASend", "RDMASend", "Notify Wait", "RDMASend", "Notify Wait"], False),
+        # near misses of either
+        (["Notify_Wait"], True),
+        (["RDMASend", "Notify_Wait"], True),
+        (["RDMASend", "Memcpy", "Notify_Wait"], True),
+        (["Memcpy", "RDMASend", "Notify_Wait"], True),
+        (["RDMASend", "Notify_Wait", "RDMASend", "Notify_Wait"], True),
+        (["Memcpy", "RDMASend", "Notify_Wait", "RDMASend", "Notify_Wait"], True),
+        (["RDMASend", "Memcpy", "Notify_Wait", "RDMASend", "Notify_Wait"], True),
+        (["RDMASend", "RDMASend", "Memcpy", "RDMASend", "Notify_Wait"], True),
+        (["RDMASend", "RDMASend", "Notify_Wait", "Memcpy", "Notify_Wait"], True),
+        # no wait at all
+        (["RDMASend", "RDMASend", "RDMASend"], False),
+        (["Notify_Record"], False),
+    ],
+)
+def test_a_wait_behind_the_pattern_of_an_exchange_by_rdma_is_none(names, is_wait):
+    house = views(tracks(), [plane_task(name, 10 * place, 5) for place, name in enumerate(names)])
+    waits = "select is_wait from intermediate.int_collective_task order by start_ns desc limit 1"
+    assert house.one(waits) == (is_wait,)
+
+
+def test_the_pattern_is_that_of_one_plane():
+    house = views(
+        tracks(planes=2),
+        [plane_task("RDMASend", at, 2) for at in (0, 10)],
+        plane_task("Notify_Wait", 20, 5, plane=1),
+    )
+    waits = "select is_wait from intermediate.int_collective_task where task_name = 'Notify_Wait'"
+    assert house.one(waits) == (True,)
+
+
+def named_tracks(pid, process, names):
+    """Threads by number under a process."""
+    known = [("process_name", 0, process), *(("thread_name", tid, name) for tid, name in names.items())]
+    return [
+        event(None, kind, None, None, phase="M", pid=pid, tid=tid, args={"name": name}) for kind, tid, name in known
+    ]
+
+
+def test_groups_and_planes_are_in_order_of_their_numbers():
+    # As texts, 10 to 13 would stand before 9. Both groups communicate all the time, so that times do not tell.
+    groups = {9: "Group a Communication", 10: "Plane 0", 11: "Plane 1", 12: "Group b Communication", 13: "Plane 0"}
+    house = views(
+        named_tracks("hccl", "HCCL", groups),
+        [on_track("hccl", "hcom_allReduce__1", 0, 1_000, tid) for tid in (9, 12)],
+        [on_track("hccl", "Memcpy", 10 * tid, 5, tid) for tid in (10, 11, 13)],
+    )
+    assert house.pairs("select tid, process_group from intermediate.int_plane_group") == {
+        "10": "a", "11": "a", "13": "b",
+    }  # fmt: skip
+
+
+def test_an_overlap_analysis_in_two_processes_tells_nothing_of_either():
+    other = [
+        named_tracks("overlap 2", "Overlap Analysis", {0: "Computing"}),
+        on_track("overlap 2", "interval", 100, 290),
+    ]
+    house = views(one=[NPU, overlap(0, 100, 290)], two=[NPU, overlap(0, 100, 290), other])
+    assert house.rows("select run_id, compute_ns from intermediate.int_overlap") == [("one", 290)]
+    assert (overall(house, "one")["Computing Time"], overall(house, "two")["Computing Time"]) == (290, 150)
 
 
 def test_groups_that_communicate_at_the_same_time_overlap_and_without_tasks_waiting_is_not_known():
@@ -268,6 +340,35 @@ def test_kernel_types_are_counted_and_shown_beside_canns_own_sums():
     assert house.rows(found) == [
         ("alone", "MatMulV2", "AI_CORE", 2, 301, None, 2, 301),
         ("both", "MatMulV2", "AI_CORE", 2, 300, 200, 2, 301),
+    ]
+
+
+def test_kernel_types_are_without_collectives_and_canns_own_sums_stand_beside_the_whole_run_alone():
+    rows = [
+        detail("a", "MatMulV2", 0, 10, accelerator_core="AI_CORE", step=3),
+        detail("b", "hcom_allReduce_", 20, 10, accelerator_core="HCCL", step=3),
+    ]
+    own = [
+        statistic("op_statistic", "MatMulV2", "AI_CORE", 5, 100),
+        statistic("op_statistic", "Cast", "AI_VECTOR_CORE", 1, 4),
+    ]
+    house = views(run=[rows, own])
+    columns = "step, kernel_type, call_count, total_duration_ns, recorded_call_count, recorded_duration_ns"
+    assert house.rows(f"select {columns} from marts.kernel_type order by all") == [
+        (3, "MatMulV2", 1, 10, None, None),
+        (None, "MatMulV2", 1, 10, 5, 100),
+    ]
+
+
+def test_canns_own_sums_of_one_type_add_up_and_each_call_weighs_the_same():
+    def sums(count, total, average):
+        return statistic("op_statistic", "Cast", "AI_CORE", count, total, average_ns=average, min_ns=1, max_ns=total)
+
+    house = views(one=[sums(3, 10, 4)], two=[sums(3, 10, 3), sums(1, 50, 50)])
+    columns = "run_id, call_count, total_duration_ns, average_duration_ns, max_duration_ns, min_duration_ns"
+    assert house.rows(f"select {columns} from marts.kernel_type order by 1") == [
+        ("one", 3, 10, 4, 10, 1),  # as CANN has it
+        ("two", 4, 60, 15, 50, 1),
     ]
 
 

@@ -255,10 +255,13 @@ def test_a_rank_that_ends_exactly_when_the_last_one_starts_is_consistent():
         ("r0", True, 50, 0, True),
         ("r1", True, 0, 30, False),
     ]
+    clocks = "select run_id, consistent_count, clock_match_count, clock_offset_ns from marts.rank_clock order by 1"
+    assert house.rows(clocks) == [("r0", 1, 1, 0), ("r1", 1, 1, 30)]
     house = views(
         r0=rank(0, collective("allreduce", 100, 49, seq=1)), r1=rank(1, collective("allreduce", 150, 30, seq=1))
     )
     assert house.rows("select distinct is_consistent from marts.collective_skew") == [(False,)]
+    assert house.rows(clocks) == [("r0", 0, 0, None), ("r1", 0, 0, None)]
 
 
 def test_overlapping_ones_match_at_most_one_a_rank_and_at_a_moment_common_to_all():

@@ -13,6 +13,7 @@ from tests.rows import (
     annotation,
     catalog,
     collective,
+    detail,
     kernel,
     launch,
     memcpy,
@@ -439,6 +440,21 @@ def test_one_kernel_of_two_classes_has_one_row_with_the_class_of_most_time():
     )
     # 22 in 3 calls: 7.33 on average
     assert house.rows(f"select {columns} from marts.kernel_comparison where {WHOLE}") == [("Conv", 22, 7, 10, 5)]
+
+
+def test_between_devices_of_two_kinds_each_call_weighs_the_same_in_the_average_of_an_operator():
+    # aten::mm has one call with a kernel of 10, and three of another shape with kernels of 20.
+    gpu = [
+        launched("aten::mm", f"[[{min(at, 200)}]]", at, "gemm", 1000 + at, 10 if at == 100 else 20)
+        for at in (100, 200, 300, 400)
+    ]
+    house = views(v1=gpu, v2=[detail("MatMul_1", "MatMulV2", 10, 7)])
+    columns = "kernel_type, base_call_count, base_total_duration_ns, base_average_duration_ns"
+    sql = f"select {columns} from marts.kernel_type_comparison where {WHOLE} and base_call_count is not null"
+    assert house.rows(sql) == [("aten::mm", 4, 70, 18)]
+    kernels = "input_shapes, base_call_count, base_average_duration_ns"
+    sql = f"select {kernels} from marts.kernel_comparison where {WHOLE} and kernel_name = 'aten::mm' order by 1"
+    assert house.rows(sql) == [("100", 1, 10), ("200", 3, 20)]
 
 
 def test_communication_sums_groups_and_types_up():

@@ -113,6 +113,33 @@ def test_modules_are_a_tree_of_own_names_by_level_and_operators_are_none():
     assert other.rows(names) == [("Linear_1 → Linear_0",)]
 
 
+def test_of_a_module_the_total_comes_first_and_what_is_outside_of_all_comes_last():
+    # The name of an operator may come before the name of the total; work outside may start before all modules.
+    def run(name):
+        return [
+            launch("x", 1, 1, correlation=80),
+            kernel("before", 500, 3, correlation=80),
+            python(name, 5, 200, 1),
+            python("nn.Module: Net_0", 10, 100, 2, 1),
+            op("Add", 20, 50),
+            launch("x", 30, 1, correlation=81),
+            kernel("add", 600, 10, correlation=81),
+        ]
+
+    house = views(a=run("base.py"), b=run("new.py"))
+    assert house.rows(
+        "select module_name, operator_name, base_call_stack, comparison_call_stack from marts.module_comparison"
+        f" where {SCOPE} order by row_order"
+    ) == [
+        ("/Net_0", "[ TOTAL ]", "base.py\nnn.Module: Net_0", "new.py\nnn.Module: Net_0"),
+        ("/Net_0", "Add", None, None),
+        ("(outside any module)", "[ TOTAL ]", None, None),
+        ("(outside any module)", "(no operator)", None, None),
+    ]
+    places = "select forward_name, place from marts.module_sequence where run_id = 'a' and step is null"
+    assert house.pairs(places) == {"/Net_0": 1, "": 2}
+
+
 def wrapped(*paths):
     """Modules at these paths, each called once, with an operator of its own that starts a kernel of 1, 2, 4, … ns."""
     names = {path: number for number, path in enumerate(paths, 1)}
@@ -350,3 +377,21 @@ def test_memory_pairs_by_the_outermost_operators_that_allocated():
         f" ratio_allocated_bytes from marts.memory_detail_comparison where {SCOPE}"
     ) == [("aten::mm", "aten::empty, 64 bytes, 25 ns", 256, 192, 4.0)]
     assert house.rows("select allocation_count from intermediate.int_operator_memory where run_id = 'a'") == [(1,)]
+
+
+def test_an_operator_that_allocates_on_one_side_stays_and_a_run_without_memory_events_does_not_tell():
+    calls = [op("aten::mm", 20, 50), op("aten::add", 80, 10)]
+    house = views(
+        a=[*calls, memory(64, at=35, address=1)],
+        b=[*calls, memory(16, at=85, address=1)],
+        none=calls,
+    )
+    columns = "base_operator_name, base_allocated_bytes, comparison_allocated_bytes, diff_allocated_bytes"
+
+    def compared(base, comparison):
+        scope = SCOPE.replace("'a'", f"'{base}'").replace("'b'", f"'{comparison}'")
+        return house.rows(f"select {columns} from marts.memory_detail_comparison where {scope} order by row_order")
+
+    assert compared("a", "b") == [("aten::mm", 64, 0, -64), ("aten::add", 0, 16, 16)]
+    assert compared("a", "none") == [("aten::mm", 64, None, None)]
+    assert compared("none", "b") == [("aten::add", None, 16, None)]

@@ -181,6 +181,30 @@ def test_several_kernels_of_one_key_add_up_and_their_number_is_said():
     assert found == [(20, 25, 10, 3)]
 
 
+def test_where_one_side_has_several_kernels_of_a_key_the_row_has_the_name_of_the_key():
+    house = views(v1=[fused(3, 100, 10), fused(4, 200, 5)], v2=[fused(3, 100, 12)])
+    name = "triton_poi_fused_add_mul_{}".format
+    assert house.rows(NAMES) == [(name("*"), "[[8]]", name(3), 2, 15, name(3), 1, 12, -3)]
+
+
+def test_a_kernel_of_two_classes_is_one_kernel_and_its_name_is_shown():
+    house = views(
+        v1=[
+            [
+                op(f"aten::{name}", at, 9),
+                launch("x", at + 1, 2, correlation=at),
+                kernel("k", at + 50, 5, correlation=at),
+            ]
+            for name, at in (("mm", 100), ("convolution", 200))
+        ],
+        v2=[kernel("k", 0, 4)],
+    )
+    assert house.rows(NAMES) == [("k", None, "k", 1, 10, "k", 1, 4, -6)]
+    classes = f"select kernel_class from marts.kernel_comparison where {WHOLE}"
+    assert views(v1=[], v2=[kernel("gemm", 0, 4)]).rows(classes) == [("Matmul",)]
+    assert views(v1=[kernel("gemm", 0, 4)], v2=[]).rows(classes) == [("Matmul",)]
+
+
 def test_a_run_keeps_the_full_names_and_one_name_on_both_sides_is_shown_whole():
     house = views(v1=[fused(3, 100, 10)], v2=[fused(3, 100, 12)])
     assert house.rows("select run_id, kernel_name, kernel_key from marts.kernel order by 1") == [

@@ -274,6 +274,19 @@ def test_peaks_are_the_largest_totals_after_any_event_of_the_scope():
     ]
 
 
+def test_the_devices_of_each_run_are_counted_from_0_and_what_moves_no_byte_is_neither_allocation_nor_free():
+    house = views(
+        v1=[memory(64, at=10, device=2), memory(0, at=15, address=9, device=2), memory(-64, at=20, device=2)],
+        v2=[memory(8, at=10, device=1), memory(8, at=10, device=5)],
+    )
+    columns = "run_id, device, device_ordinal, allocation_count, free_count"
+    assert house.rows(f"select {columns} from marts.memory_peak order by all") == [
+        ("v1", 2, 0, 1, 1),
+        ("v2", 1, 0, 1, 0),
+        ("v2", 5, 1, 1, 0),
+    ]
+
+
 def test_totals_that_the_trace_does_not_tell_are_unknown_not_zero():
     house = views(memory(64, at=10))
     assert house.one("select peak_allocated_bytes, peak_reserved_bytes from marts.memory_peak") == (None, None)

@@ -204,6 +204,22 @@ def test_the_call_stack_is_that_of_the_first_call():
     assert house.rows("select count(*) from staging.stg_python_function where module_name is not null") == [(2,)]
 
 
+def test_the_call_stack_of_a_module_that_is_called_twice_is_that_of_the_call_that_starts_first():
+    def called(name, at, number):
+        return [python(name, at, 50, number), python("nn.Module: A_0", at + 10, 20, number + 1, number)]
+
+    house = views(called("later", 200, 1), called("first", 100, 3))
+    stacks = "select call_stack, first_start_ns from marts.module where module_name = '/A_0' and step is null"
+    assert house.one(stacks) == ("first\nnn.Module: A_0", 110)
+
+
+def test_a_call_stack_is_whole_up_to_200_callers():
+    callers = [python(f"f{depth}", depth, 1_000 - 2 * depth, depth + 1, depth or None) for depth in range(230)]
+    house = views(callers, python("nn.Module: A_0", 400, 5, 900, 230))
+    (stack,) = house.one("select call_stack from marts.module where module_name = '/A_0' and step is null")
+    assert stack.split("\n") == [*(f"f{depth}" for depth in range(30, 230)), "nn.Module: A_0"]
+
+
 def test_two_ends_and_a_start_at_one_moment():
     house = views(
         net(python("nn.Module: A_0", 100, 100, 3, 2), python("nn.Module: B_0", 150, 50, 4, 3)),
