@@ -365,6 +365,44 @@ def test_a_database_with_fewer_tables_and_columns_gives_what_it_has(tmp_path):
     assert run.problems == ()
 
 
+def test_two_operators_of_a_connection_are_forward_and_backward_and_one_or_three_are_not(tmp_path):
+    path = tmp_path / "t.db"
+    with sqlite3.connect(path) as connection:
+        connection.executescript(
+            """
+            create table STRING_IDS (id integer primary key, value text);
+            create table TASK (startNs integer, endNs integer, deviceId integer, connectionId integer,
+                globalTaskId integer, taskType integer, streamId integer, taskId integer);
+            create table CONNECTION_IDS (id integer, connectionId integer);
+            create table PYTORCH_API (startNs integer, endNs integer, globalTid integer, connectionId integer,
+                name integer, type integer, sequenceNumber integer, fwdThreadId integer, inputShapes integer,
+                inputDtypes integer);
+            insert into STRING_IDS values (1, 'aten::mm');
+            """
+        )
+        # Connection 10 has one operator, 20 has two, which start in the other order, 30 has three, 40 launches a task.
+        calls = [(10, 100), (20, 250), (20, 200), (30, 300), (30, 310), (30, 320), (40, 400), (40, 410)]
+        for number, (link, start) in enumerate(calls):
+            connection.execute("insert into CONNECTION_IDS values (?, ?)", (number, link))
+            call = (start, start + 5, (7 << 32) + 90_000 + number, number)
+            connection.execute("insert into PYTORCH_API values (?, ?, ?, ?, 1, 50001, 0, 0, null, null)", call)
+        connection.execute("insert into TASK values (900, 930, 3, 40, 9, 1, 2, 1)")
+    connection.close()
+    batches = [batch.to_pylist() for table, batch in ascend_database.extract(path, Report()) if table == "event"]
+    events = [event for batch in batches for event in batch]
+    flows = [
+        (event["category"], event["phase"], event["flow_id"], event["pid"], event["tid"], event["start_ns"])
+        for event in events
+        if event["category"] in ("fwdbwd", "async_npu") and event["pid"] == "7"
+    ]
+    assert sorted(flows) == [
+        ("async_npu", "s", "40", "7", "90006", 400),
+        ("async_npu", "s", "40", "7", "90007", 410),
+        ("fwdbwd", "f", "20", "7", "90001", 250),
+        ("fwdbwd", "s", "20", "7", "90002", 200),
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "label", "rank"),
     [("rank0_ascend_pt", "rank0", 0), ("host_17_20240101_ascend_ms", "host_17_20240101", None),

@@ -126,6 +126,29 @@ def test_kernels_are_the_rows_of_the_kernel_details_and_find_their_flow_by_their
     assert house.rows(flows) == [("5", False, 10), ("5", True, 100)]
 
 
+def test_of_several_flows_to_one_task_the_first_of_the_file_tells_the_launch():
+    house = views(
+        tracks(),
+        op("aten::second", 10, 5),
+        op("aten::first", 20, 5),
+        device_flow(5, 20, 100),
+        device_flow(6, 10, 100),
+        task("MatMul_1", 100, 30),
+        detail("MatMul_1", "MatMulV2", 100, 30),
+    )
+    assert house.one("select operator_name from intermediate.int_device_activity") == ("aten::first",)
+
+
+def test_the_device_of_a_profile_is_the_one_that_any_of_its_tables_tells():
+    devices = "select run_id, device from intermediate.int_device_activity"
+    house = views(
+        none=[detail("a", "A", 0, 5)],
+        sample=[detail("a", "A", 0, 5), sample("APP", 1, 64, device=3)],
+        own=[detail("a", "A", 0, 5, device=4), sample("APP", 1, 64, device=3)],
+    )
+    assert house.pairs(devices) == {"none": 0, "sample": 3, "own": 4}
+
+
 def test_without_kernel_details_kernels_are_tasks_and_without_a_trace_collectives_are_rows_of_the_details():
     trace = [tracks(), device_flow(5, 10, 120), task("a", 100, 10), task("b", 120, 10, task_type="Other")]
     trace += [task("c", 140, 10, task_type="Other"), task("Notify", 160, 10, task_type="Notify Wait")]
@@ -202,6 +225,17 @@ def test_the_overlap_analysis_has_the_last_word_and_is_held_against_the_activiti
     assert ("Computing Time", 290, 150, False) in house.rows(f"{check} where run_id = 'wrong'")
     problem = "select run_id, problem_count, detail from marts.problem where kind = 'overlap_analysis'"
     assert house.rows(problem) == [("wrong", 5, "Communication Time differs by 150 ns")]
+    # It is that of the whole run: a step has what its activities tell.
+    step_figures = house.pairs("select metric, duration_ns from marts.overall where run_id = 'run' and step = 1")
+    assert (step_figures["E2E Time"], step_figures["Computing Time"]) == (300, 150)
+
+
+@pytest.mark.parametrize(("wrong", "agrees"), [(0, True), (3, True), (4, False)])
+def test_each_interval_and_each_activity_may_be_rounded_by_a_nanosecond(wrong, agrees):
+    # Two kernels and one interval: three nanoseconds.
+    house = views(tracks(), detail("a", "A", 0, 50), detail("b", "B", 50, 50), overlap(0, 0, 100 - wrong))
+    check = "select rounding_ns, difference_ns, agrees from marts.overlap_check where metric = 'Computing Time'"
+    assert house.one(check) == (3, wrong, agrees)
 
 
 def test_waiting_is_that_of_the_plane_with_the_least_and_only_where_nothing_is_computed():

@@ -548,6 +548,21 @@ def test_overall_metrics_compare_by_the_place_of_the_device(house):
     assert found[1] == (10, 70, 60)
 
 
+def test_what_one_run_measured_on_a_device_or_class_of_its_own_is_new():
+    house = views(
+        v1=[kernel("gemm", 0, 10)],
+        v2=[kernel("gemm", 0, 10), kernel("flash_fwd_kernel", 20, 5), kernel("gemm", 0, 30, device=1)],
+    )
+    columns = "diff_duration_ns, diff_call_count, diff_total_duration_ns"
+    found = house.pairs(
+        f"select (device_ordinal, metric), {columns} from marts.overall_comparison where {WHOLE} and metric <> 'Free'"
+    )
+    assert found[0, "Matmul"] == (0, 0, 0)
+    assert found[0, "Flash Attention"] == (5, 1, 5)
+    assert found[1, "Computing Time"] == (30, 1, 30)
+    assert found[1, "E2E Time"] == (30, 1, None)
+
+
 def test_the_differences_of_the_parts_sum_to_that_of_the_whole(house):
     rows = house.rows(
         "select whole.diff_duration_ns, sum(part.diff_duration_ns) from marts.overall_comparison whole"

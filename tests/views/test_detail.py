@@ -347,11 +347,12 @@ def test_an_operator_with_too_many_kernels_on_either_side_is_opened():
             ("aten::inner0", "aten::inner0", 20, 10, -10),
             ("aten::inner1", "aten::inner1", 20, 10, -10),
         ]
-        listed = f"select base_kernels from marts.operator_detail_comparison where {SCOPE} order by row_order"
-        assert [kernels.split("\n") for (kernels,) in house.rows(listed)] == [
-            ["own, Other, stream 7: 1 ns"],
-            *[["k, Other, stream 7: 10 ns"] * 2] * 2,
-        ]
+        for side, inside in (("base", 2), ("comparison", 1)):
+            listed = f"select {side}_kernels from marts.operator_detail_comparison where {SCOPE} order by row_order"
+            assert [kernels.split("\n") for (kernels,) in house.rows(listed)] == [
+                ["own, Other, stream 7: 1 ns"],
+                *[["k, Other, stream 7: 10 ns"] * inside] * 2,
+            ]
         assert house.rows(f"select count(*) from intermediate.int_operator_pair where {SCOPE} and is_opened") == [(1,)]
         statistic = "select operator_name, base_call_count, base_device_duration_ns, diff_device_duration_ns"
         assert house.rows(f"{statistic} from marts.operator_comparison where {SCOPE} order by 1") == [
@@ -359,6 +360,40 @@ def test_an_operator_with_too_many_kernels_on_either_side_is_opened():
             ("aten::inner1", 1, 20, -10),
             ("aten::outer", 1, 1, 0),
         ]
+
+
+def test_opened_operators_that_one_side_lacks_count_with_its_sign():
+    def run(*names):
+        return [
+            [op(name, at, 50), launch("x", at + 1, 1, correlation=at), kernel("k", 9_000 + at, 10, correlation=at)]
+            for at, name in zip(range(100, 900, 100), names, strict=False)
+        ]
+
+    house = views(a=run("aten::mm", "aten::old", "aten::old"), b=run("aten::mm", "aten::new"))
+    columns = "operator_name, diff_call_count, diff_device_activity_count, diff_device_duration_ns"
+    sql = f"select {columns} from marts.operator_comparison where {SCOPE} order by 1"
+    with variable(house, "max_kernel_num", 4):
+        assert house.rows(sql) == [("aten::mm", 0, 0, 0), ("aten::new", 1, 1, 10), ("aten::old", -2, -2, -20)]
+    house = views(a=run("aten::mm", "aten::old"), b=run("aten::mm", "aten::new"))
+    with variable(house, "op_name_map", json.dumps({"aten::old": "aten::new"})), variable(house, "max_kernel_num", 4):
+        assert house.rows(sql) == [("aten::mm", 0, 0, 0), ("aten::old", 0, 0, 0)]  # under the base's name
+
+
+def test_operators_of_one_name_by_the_map_list_their_kernels_by_their_own_names():
+    def run(*calls):
+        events = [python("nn.Module: Net_0", 0, 900, 1)]
+        for at, (name, durations) in zip(range(100, 900, 100), calls, strict=False):
+            events.append(op(name, at, 90))
+            for place, duration in enumerate(durations):
+                events.append(launch("x", at + 10 * place + 1, 1, correlation=at + place))
+                events.append(kernel(f"k{place}", 9_000 + 2 * at + place, duration, correlation=at + place))
+        return events
+
+    house = views(a=run(("aten::b", [1]), ("aten::a", [2, 9])), b=[])
+    with variable(house, "op_name_map", json.dumps({"aten::a": "aten::b"})):
+        kernels = "select kernels, device_activity_count from marts.module_entry where operator_key = 'aten::b'"
+        # By operator, and of each those with most time first.
+        assert house.one(f"{kernels} and step is null") == ("1 × k1: 9 ns\n1 × k0: 2 ns\n1 × k0: 1 ns", 3)
 
 
 def test_memory_pairs_by_the_outermost_operators_that_allocated():

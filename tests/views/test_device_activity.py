@@ -355,6 +355,41 @@ def test_texts_in_the_arguments_tell_the_device_and_stream_of_markers_and_waits_
     assert house.rows("select device, stream from marts.synchronization") == [(1, 9)]
 
 
+def test_markers_of_other_devices_do_not_count_where_the_own_stream_has_none():
+    # device 0    ├── 1 ──┤├───── 2 ───────┤
+    #            100      150             250
+    # device 1        ├──────── 1 ─────────┤
+    house = views(
+        gpu_step(1, 100, 50),
+        gpu_step(2, 150, 100),
+        gpu_step(1, 130, 120, device=1),
+        kernel("of 0", 160, 5, stream=9),
+        kernel("of 1", 160, 5, stream=9, device=1),
+        kernel("before", 110, 5, stream=9, device=1),
+    )
+    assert house.pairs(STEPS) == {"of 0": 2, "of 1": 1, "before": None}
+
+
+def test_an_annotation_with_a_correlation_launches_and_an_operator_with_one_does_not():
+    house = views(
+        annotation("thunk", 0, 20, correlation=5),
+        op("aten::mm", 30, 20, correlation=6),
+        kernel("a", 100, 5, correlation=5),
+        kernel("b", 110, 5, correlation=6),
+    )
+    launches = "select activity_name, launch_name from intermediate.int_device_activity"
+    assert house.pairs(launches) == {"a": "thunk", "b": None}
+
+
+def test_of_calls_with_one_correlation_the_first_of_the_file_launches():
+    house = views(
+        launch("cuLaunchKernel", 12, 2, correlation=5),
+        launch("cudaLaunchKernel", 10, 9, correlation=5),
+        kernel("k", 100, 5, correlation=5),
+    )
+    assert house.one("select launch_name from intermediate.int_device_activity") == ("cuLaunchKernel",)
+
+
 def test_a_step_is_one_row_from_its_markers_on_host_and_device():
     house = views(
         step(3, 10, 30, tid=1),

@@ -219,15 +219,15 @@ def test_between_devices_of_two_kinds_the_full_names_are_of_the_operators_main_k
     house = views(
         v1=[
             op("aten::mm", 0, 20),
-            [launch("cudaLaunchKernel", at, 1, correlation=at) for at in (5, 7)],
+            [launch("cudaLaunchKernel", at, 1, correlation=at) for at in (5, 7, 9, 11)],
             kernel("big_gemm", 30, 9, correlation=5),
-            kernel("bias", 40, 2, correlation=7),
+            [kernel("bias", 10 * at, 2, correlation=at) for at in (7, 9, 11)],
         ],
         v2=[about(device_name="NPU"), detail("MatMul_1", "MatMulV2", 10, 7)],
     )
     assert house.rows(NAMES) == [
         ("(no launch in the trace)", None, None, None, None, "MatMulV2", 1, 7, 7),
-        ("aten::mm", None, "big_gemm", 2, 11, None, None, None, -11),
+        ("aten::mm", None, "big_gemm", 2, 15, None, None, None, -15),
     ]
 
 

@@ -116,6 +116,12 @@ def test_an_activity_of_no_length_spans_nothing_and_counts():
     assert times["Free"] == (0, None, None)
 
 
+def test_the_devices_of_each_run_are_counted_from_0():
+    house = views(v1=[kernel("a", 0, 5, device=1)], v2=[kernel("a", 0, 5, device=d) for d in (2, 7)])
+    ordinals = "select distinct run_id, device, device_ordinal from marts.overall order by all"
+    assert house.rows(ordinals) == [("v1", 1, 0), ("v2", 2, 0), ("v2", 7, 1)]
+
+
 def test_synchronisation_and_markers_on_device_tracks_never_count():
     times = split(kernel("a", 10, 5), sync("Stream Sync", 0, 100), gpu_step(1, 0, 100))
     assert times["E2E Time"] == 5
