@@ -45,7 +45,12 @@ def test_what_is_recorded_is_kept_as_it_is():
         analysed("matrix", "allreduce-top1", source_rank=0, target_rank=1, transport="HCCS"),
         event("dequeue", "Dequeue@MatMul", 20, 4, correlation=9),
         metadata(
-            "parallel_group_info", {"g%1": {"group_name": "dp", "global_ranks": [0, 1, 2]}, "g2": {"global_ranks": []}}
+            "parallel_group_info",
+            {
+                "g%1": {"group_name": "dp", "global_ranks": [0, 1, 2]},
+                "g2": {"global_ranks": []},
+                "g3": {"group_name": "", "global_ranks": [5]},
+            },
         ),
         metadata("ENV_VARIABLES", {"x": {"group_name": "none"}}),
     )
@@ -62,14 +67,19 @@ def test_what_is_recorded_is_kept_as_it_is():
     assert house.one("select transport, bytes from staging.stg_communication_transfer") == ("RDMA", 64)
     assert house.one("select correlation, end_ns from staging.stg_dequeue") == (9, 24)
     groups = "select process_group, group_name, group_size from staging.stg_process_group order by 1"
-    assert house.rows(groups) == [("g%1", "dp", 3), ("g2", "g2", 0)]
+    assert house.rows(groups) == [("g%1", "dp", 3), ("g2", "g2", 0), ("g3", "g3", 1)]
 
 
 def test_the_level_of_a_run_is_known():
     settings = {"experimental_config": {"_profiler_level": "Level0"}}
-    house = views(pt=[metadata("config", settings)], ms=[metadata("profiler_parameters", {"with_stack": True})])
-    assert house.rows("select * from staging.stg_profiler_level") == [("pt", "Level0")]
-    assert house.rows("select run_id, profiler_level from marts.run order by 1") == [("ms", None), ("pt", "Level0")]
+    house = views(
+        pt=[metadata("config", settings), metadata("other", {"profiler_level": "Level2"})],
+        ms=[metadata("profiler_parameters", {"with_stack": True, "profiler_level": "Level1"})],
+        old=[metadata("profiler_parameters", {"with_stack": True})],
+    )
+    levels = {"ms": "Level1", "pt": "Level0"}
+    assert house.pairs("select * from staging.stg_profiler_level") == levels
+    assert house.pairs("select run_id, profiler_level from marts.run order by 1") == levels | {"old": None}
 
 
 def test_tracks_are_told_by_the_names_of_their_processes():
@@ -321,16 +331,6 @@ def test_groups_and_planes_are_in_order_of_their_numbers():
     }  # fmt: skip
 
 
-def test_an_overlap_analysis_in_two_processes_tells_nothing_of_either():
-    other = [
-        named_tracks("overlap 2", "Overlap Analysis", {0: "Computing"}),
-        on_track("overlap 2", "interval", 100, 290),
-    ]
-    house = views(one=[NPU, overlap(0, 100, 290)], two=[NPU, overlap(0, 100, 290), other])
-    assert house.rows("select run_id, compute_ns from intermediate.int_overlap") == [("one", 290)]
-    assert (overall(house, "one")["Computing Time"], overall(house, "two")["Computing Time"]) == (290, 150)
-
-
 def test_groups_that_communicate_at_the_same_time_overlap_and_without_tasks_waiting_is_not_known():
     house = views(NPU, tracks(("0", "1")), hcom("hcom_allGather__2", 250, 80, group=1))
     figures = overall(house)
@@ -519,6 +519,19 @@ def test_an_allocation_or_a_sample_after_the_end_of_a_step_is_of_none():
     assert house.pairs("select time_ns, step from intermediate.int_allocation") == times
     assert house.pairs("select time_ns, step from intermediate.int_memory_sample") == times
     assert house.rows("select distinct device from intermediate.int_memory_sample") == [(0,)]
+
+
+def test_memory_is_held_as_recorded_else_until_its_release_and_what_has_no_size_is_no_allocation():
+    house = views(
+        allocation("a", 8, at=10, held=5, released_at_ns=90),
+        allocation("b", 8, at=10, released_at_ns=90),
+        allocation("c", 8, at=10),
+        allocation("d", 0, at=10),
+        allocation("e", -8, at=10),
+        allocation("f", 8, at=None),
+    )
+    held = "select operator_name, held_ns from intermediate.int_allocation"
+    assert house.pairs(held) == {"a": 5, "b": 80, "c": None}
 
 
 def test_work_dequeued_at_the_end_of_another_belongs_to_the_one_that_began():

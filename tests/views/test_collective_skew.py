@@ -340,6 +340,24 @@ def test_a_coalesced_group_shares_a_number_and_its_kinds_are_in_their_own_order(
 # -- clocks ---------------------------------------------------------------------------------------------------
 
 
+def test_the_reference_is_the_lowest_rank_and_one_that_leaves_late_once_does_not_move_a_clock():
+    def at(late):
+        return [collective("allreduce", 1000 * place, 50 + by, seq=place) for place, by in enumerate(late)]
+
+    house = views(a=rank(2, at([3, 4, 90])), b=rank(1, at([0, 0, 0])), c=rank(None, at([1, 1, 1])))
+    clocks = "select run_id, reference_run_id, clock_match_count, clock_offset_ns from marts.rank_clock order by 1"
+    assert house.rows(clocks) == [("a", "b", 3, 4), ("b", "b", 3, 0), ("c", "b", 3, 1)]
+
+
+def test_each_of_a_coalesced_group_is_held_against_its_own():
+    house = views(
+        r0=rank(0, [collective("allreduce", at, 20, seq=7) for at in (100, 200, 300)]),
+        r1=rank(1, [collective("allreduce", at, 25, seq=7) for at in (100, 200, 300)]),
+    )
+    clocks = "select run_id, matched_count, clock_match_count, clock_offset_ns from marts.rank_clock order by 1"
+    assert house.rows(clocks) == [("r0", 3, 3, 0), ("r1", 3, 3, 5)]
+
+
 def test_the_offset_of_a_clock_is_the_median_over_collectives_that_all_leave_together():
     # Ends of rank 1 are 3 and 9 later. A broadcast, which its root may leave early, tells nothing; nor does the one to
     # which rank 2 came when the others had left.

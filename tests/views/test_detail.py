@@ -321,6 +321,23 @@ def test_forward_pairs_with_forward_and_the_nth_step_with_the_nth():
     assert house.rows(paired) == [(6,)]
 
 
+def test_a_step_of_one_run_pairs_with_another_of_the_other():
+    def run(*names):
+        return [
+            [step(number, 1_000 * number, 900), op(name, 1_000 * number + 10, 10)]
+            for number, name in enumerate(names, 1)
+        ]
+
+    house = views(a=run("aten::mm", "aten::add"), b=run("aten::cos", "aten::sin"))
+    names = "select base_operator_name, comparison_operator_name from marts.operator_detail_comparison_of_steps"
+    assert house.rows(f"{names}('a', 1, 'b', 2) order by row_order") == [("aten::mm", None), (None, "aten::sin")]
+    assert house.rows(f"{names}('a', 2, 'b', null) order by row_order") == [
+        ("aten::add", None),
+        (None, "aten::cos"),
+        (None, "aten::sin"),
+    ]
+
+
 def test_an_operator_with_too_many_kernels_on_either_side_is_opened():
     # aten::outer: one kernel of its own, and two operators inside with two each (base) or one each (comparison)
     def run(kernels):

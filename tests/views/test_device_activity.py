@@ -439,6 +439,21 @@ def test_the_end_of_a_forward_backward_flow_tells_the_backward_pass():
     assert house.one("select is_backward from intermediate.int_device_activity") == (True,)
 
 
+def test_a_flow_that_ends_on_another_thread_or_of_another_process_tells_nothing():
+    house = views(
+        event("fwdbwd", "fwdbwd", 0, None, phase="s", flow_id="7"),
+        event("fwdbwd", "fwdbwd", 100, None, phase="f", flow_id="7", tid="2"),
+        [op("my_op", 100, 10, tid=tid, pid=pid) for tid, pid in ((2, 4242), (3, 4242), (2, 99))],
+        [
+            launch("cudaLaunchKernel", 102, 2, correlation=number, tid=tid, pid=pid)
+            for number, (tid, pid) in enumerate(((2, 4242), (3, 4242), (2, 99)), 1)
+        ],
+        [kernel(f"k{number}", 200 + number, 1, correlation=number) for number in (1, 2, 3)],
+    )
+    backward = "select activity_name, is_backward from intermediate.int_device_activity"
+    assert house.pairs(backward) == {"k1": True, "k2": False, "k3": False}
+
+
 # -- quarantine ------------------------------------------------------------------------------------------
 
 

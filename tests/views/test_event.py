@@ -265,6 +265,20 @@ def test_asynchronous_ranges_are_read_on_devices_and_counted_on_the_host():
     assert unread(house) == [("not_understood", "b", "user_annotation", "", 1)]
 
 
+def test_nested_ends_that_stand_before_their_begins_in_the_file():
+    house = views(end("a", 30), begin("a", 0), end("a", 20), begin("a", 10))
+    assert spans(house) == [(1, "a", 0, 30), (3, "a", 10, 10)]
+    assert unread(house) == []
+
+
+def test_asynchronous_ranges_without_an_id_are_those_of_one_process():
+    house = views(
+        [event("kernel", "k", 10 * pid, None, phase="b", flow_id=None, pid=pid, tid=7) for pid in (1, 2)],
+        [event("kernel", "k", 70 - 10 * pid, None, phase="e", flow_id=None, pid=pid, tid=7) for pid in (2, 1)],
+    )
+    assert [row[2:] for row in activities(house)] == [(1, 7, 10, 50), (2, 7, 20, 30)]
+
+
 # -- tracks -----------------------------------------------------------------------------------------------
 
 

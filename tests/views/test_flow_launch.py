@@ -77,6 +77,23 @@ def test_a_key_that_is_used_again_means_the_last_start_before_and_only_in_its_ca
     assert house.pairs(LAUNCHES) == {"gemm": ("cudaLaunchKernel", "aten::mm"), "sum": ("aten::sum", "aten::sum")}
 
 
+def test_a_flow_that_goes_on_over_several_activities_arrives_at_each():
+    def part(phase, at, **columns):
+        return event("ac2g", "ac2g", at, None, phase=phase, flow_id="1", **columns)
+
+    on_stream = {"pid": 0, "tid": 7}
+    house = views(HOST, DEVICE[:2], part("s", 5), part("t", 40, **on_stream), part("f", 50, **on_stream))
+    assert house.pairs(LAUNCHES) == {"gemm": ("cudaLaunchKernel", "aten::mm"), "sum": ("cudaLaunchKernel", "aten::mm")}
+
+
+@pytest.mark.parametrize("category", ["async_npu", "ASYNC_NPU", "fwdbwd"])
+def test_flows_of_categories_that_have_a_meaning_of_their_own_are_no_launches(category):
+    house = views(HOST, DEVICE, flow(category, 5, 40))
+    assert house.rows("select * from staging.stg_launch_flow") == []
+    ascend = house.rows("select distinct is_arrival from staging.stg_device_flow order by 1")
+    assert ascend == ([] if category == "fwdbwd" else [(False,), (True,)])
+
+
 def test_the_innermost_call_that_is_open_launches_whatever_began_last():
     house = views(
         op("outer", 0, 100),

@@ -197,6 +197,23 @@ def test_an_average_is_rounded_once_and_not_per_part():
     assert (found["E2E Time"], sum(found.values()) - found["E2E Time"]) == (493, 494)
 
 
+def test_an_average_of_a_device_compares_with_that_of_the_same_place():
+    def run(*lengths):
+        return [
+            step(1, 0, 1000),
+            [launch("cudaLaunchKernel", at, 1, correlation=at) for at in (1, 2)],
+            [kernel("k", 100, length, device=at, correlation=at) for at, length in enumerate(lengths, 1)],
+        ]
+
+    house = views(v1=run(10, 20), v2=run(30, 50))
+    columns = "device_ordinal, base_average_duration_ns, comparison_average_duration_ns"
+    sql = f"select {columns} from marts.step_comparison where metric = 'Computing Time'"
+    assert house.rows(f"{sql} and base_run_id = 'v1' and comparison_run_id = 'v2' order by 1") == [
+        (0, 10, 30),
+        (1, 20, 50),
+    ]
+
+
 @pytest.mark.parametrize("view", ["headline_comparison", "overall_comparison"])
 def test_a_metric_has_one_row_for_each_pair_of_scopes(view):
     house = views(v1=stepped([5, 6]), v2=[*stepped([5]), op("a", 0, 9000)])

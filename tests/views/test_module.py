@@ -88,6 +88,22 @@ def test_a_backward_kernel_belongs_to_the_module_of_its_forward_operator():
     assert house.pairs("select event_index, module_index from intermediate.int_module_backward") == {9: 2, 10: 3}
 
 
+@pytest.mark.parametrize("has_flow", [True, False])
+def test_a_backward_operator_that_starts_with_its_forward_one_is_behind_it(has_flow):
+    # Times may be rounded to the microsecond.
+    flow = [
+        event("fwdbwd", "fwdbwd", 110, None, phase="s", flow_id="1"),
+        event("fwdbwd", "fwdbwd", 110, None, phase="f", flow_id="1", tid="2"),
+    ]
+    house = views(
+        net(python("nn.Module: A_0", 100, 50, 3, 2), op("aten::mm", 110, 10, sequence_number=5)),
+        flow if has_flow else [],
+        op("MmBackward0", 110, 50, tid=2, sequence_number=5, forward_thread=1),
+        launched(120, 1, tid=2),
+    )
+    assert house.pairs(f"{SELF} and device_self_duration_ns > 0") == {"[ BACKWARD ]/Net_0/A_0": (1, 1)}
+
+
 def test_a_module_that_runs_again_in_the_backward_pass_is_a_module_there():
     house = views(
         net(python("nn.Module: A_0", 100, 50, 3, 2), op("aten::mm", 110, 10, sequence_number=5)),

@@ -16,6 +16,9 @@ from tests.rows import about, event, kernel, memory, op, problem, step, views
         ([problem("truncated", 1), problem("event_dropped", 3)], "incomplete", 4),
         ([problem("envelope_cut", 1)], "incomplete", 1),
         ([problem("event_dropped", 3)], "salvaged", 3),
+        # What a profile does not have was not lost.
+        ([problem("empty_table"), problem("missing_table", 2)], "complete", 3),
+        ([op("a", 10, None)], "salvaged", 1),
         ([problem("text_repaired", 2), problem("non_finite", 5)], "salvaged", 7),
         ([kernel("a", 10, 5), kernel("b", 20, None), kernel("c", None, 5)], "salvaged", 2),
         ([kernel("b", 20, None), problem("text_repaired", 2)], "salvaged", 3),
