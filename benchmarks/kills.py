@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import subprocess
 import sys
@@ -167,8 +168,10 @@ def judge_house(house: Path, traces: list[Path]) -> Iterator[str]:
 def leftovers(house: Path) -> Iterator[Path]:
     """Files that are neither the database nor of a run that has a manifest."""
     runs = {path.parent.name for path in house.glob("runs/*/manifest.json")}
-    for path in sorted(house.rglob("*")):
-        if path.is_dir() or path == house / "warehouse.duckdb":
+    # A folder may go while it is walked, with a writer that ends: os.walk takes no offence.
+    files = sorted(Path(folder, name) for folder, _, names in os.walk(house) for name in names)
+    for path in files:
+        if path == house / "warehouse.duckdb":
             continue
         kind, *places = path.relative_to(house).parts
         is_manifest = kind == "runs" and places == [places[0], "manifest.json"]
