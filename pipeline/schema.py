@@ -196,6 +196,7 @@ PROBLEM_KINDS: dict[str, str] = {
     "envelope_differs": "keys of the metadata differ between documents of the file; the first value was kept",
     "text_repaired": "events had invalid text (bytes, escapes or control characters) repaired",
     "empty_file": "files of the profile are empty",
+    "unreadable_file": "files of the profile are damaged, or not what their names say",
     "empty_table": "tables of the profile have a header and no rows",
     "missing_table": "files that such a profile has are missing",
     "row_dropped": "rows of a table have another number of columns than its header and were dropped",
@@ -211,4 +212,4 @@ PROBLEM_KINDS: dict[str, str] = {
     "overlap": "activities run past a later start on their own stream (suspect, unchanged)",
 }
 # Kinds whose detail says all, not the first of several; where there are several, each is told on a line of its own.
-TOLD_APART = frozenset({"empty_file", "missing_table", "not_understood", "unpaired"})
+TOLD_APART = frozenset({"empty_file", "missing_table", "not_understood", "unpaired", "unreadable_file"})

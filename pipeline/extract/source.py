@@ -14,16 +14,18 @@ from pipeline.errors import InputError
 from pipeline.extract import FORMS
 from pipeline.extract.ascend import database as ascend_database
 from pipeline.extract.ascend import mindinsight
-from pipeline.extract.ascend.folder import OUTPUT, Folder, LeftOut, folders, select
+from pipeline.extract.ascend.folder import OUTPUT, PROFILE, Folder, folders
+from pipeline.extract.ascend.selection import select
 from pipeline.extract.bytestream import ByteStream
 from pipeline.extract.filename import ARCHIVE, COMPRESSED, label_of
 from pipeline.extract.means import Means
 from pipeline.extract.recognition import Format, format_of
 from pipeline.extract.report import Report
 from pipeline.extract.trace import kineto
+from pipeline.extract.walk import LeftOut, below
 from pipeline.schema import RAW_TABLES
 
-_MAY_BE_TRACE = re.compile(rf"(?:\.json(?:{COMPRESSED})?|\.db|{ARCHIVE})$", re.IGNORECASE)
+_MAY_BE_PROFILE = re.compile(rf"(?:\.json(?:{COMPRESSED})?|\.db|{ARCHIVE}|{PROFILE.pattern})$", re.IGNORECASE)
 # Names under which traces are handed over: such a file that is not one is named, not passed over.
 _OF_ANYTHING = re.compile(rf"{ARCHIVE}$", re.IGNORECASE)
 _TRACE_NAME = re.compile(r"trace|\.pt\.|(?:^|[._-])rank[._-]?\d|\.gz$", re.IGNORECASE)
@@ -107,46 +109,52 @@ def find_sources(path: Path, prefer: str = FORMS[0]) -> Found:
         raise InputError(f"{path}: no such file or folder")
     if path.name in ("", ".."):
         path = path.resolve()
-    entries = sorted(path.rglob("*"))
-    profiles = _profiles(folders(path, entries), prefer)
-    taken = [found for found in profiles if isinstance(found, Source)]
-    inside = {root for found in taken for root in (found.path, *(file.parent for file in found.files))}
-    files = [file for file in entries if file.is_file() and not inside & set(file.parents)]
+    entries, unreadable = below(path)
+    profiles, owned = _profiles(folders(path, entries), prefer)
+    files = [file for file in entries if not file.is_dir() and not owned & {file, *file.parents}]
     old = [file for file in files if _is_mindinsights(file)]
     traces = [
-        found for file in files if file not in old and _MAY_BE_TRACE.search(file.name) and (found := _trace(file))
+        found for file in files if file not in old and _MAY_BE_PROFILE.search(file.name) and (found := _trace(file))
     ]
-    both = sorted((*profiles, *traces, *_refused(old)), key=lambda found: found.path)
+    both = sorted((*profiles, *traces, *_refused(old), *unreadable), key=lambda found: found.path)
     sources = tuple(found for found in both if isinstance(found, Source))
-    left_out = tuple(
-        found
-        for found in both
-        if isinstance(found, LeftOut) and not any(found.path in source.path.parents for source in sources)
-    )
+    left_out = _told([found for found in both if isinstance(found, LeftOut)], sources)
     if not sources:
         looked = f"looked for .json, plain or packed, with trace events, for {OUTPUT} and for exports of msprof"
         raise InputError(f"{path}: no trace in this folder ({'; '.join(map(str, left_out)) or looked})")
     return Found(sources, left_out)
 
 
-def _profiles(found: list[Folder | LeftOut], prefer: str) -> list[Source | LeftOut]:
-    """The runs of profile folders; what lies below one that is read belongs to it."""
+def _profiles(found: list[Folder | LeftOut], prefer: str) -> tuple[list[Source | LeftOut], set[Path]]:
+    """The runs of profile folders, and the files and folders that belong to them."""
     profiles: list[Source | LeftOut] = []
+    owned: set[Path] = set()
     for folder in found:
-        roots = {source.path for source in profiles if isinstance(source, Source)}
-        where = folder.root if isinstance(folder, Folder) else folder.path
-        if roots & set(where.parents):
-            continue
-        chosen = select(folder, prefer) if isinstance(folder, Folder) else folder
-        if isinstance(chosen, LeftOut):
-            profiles.append(chosen)
-        else:
-            profiles.append(Source(where, chosen.files, label_of(where), chosen.note, chosen.troubles))
-    return profiles
+        if isinstance(folder, LeftOut):
+            if not owned & set(folder.path.parents):
+                profiles.append(folder)
+        elif not owned & set(folder.root.parents):
+            chosen = select(folder, prefer)
+            if isinstance(chosen, LeftOut):
+                profiles.append(chosen)
+            else:
+                name = label_of(folder.root)
+                profiles.append(Source(folder.root, chosen.files, name, chosen.note, chosen.troubles))
+                owned |= folder.owned
+    return profiles, owned
+
+
+def _told(left_out: list[LeftOut], sources: tuple[Source, ...]) -> tuple[LeftOut, ...]:
+    """What is left out, but for folders that something is read from, and for files of a folder that is told itself."""
+    read = {parent for source in sources for parent in source.path.parents}
+    known = {found.path for found in left_out}
+    return tuple(found for found in left_out if found.path not in read and not known & set(found.path.parents))
 
 
 def _is_mindinsights(file: Path) -> bool:
     """Is a file of a folder one for MindInsight? Of those with other names, only JSON can be."""
+    if not file.is_file():
+        return False
     if mindinsight.is_one(file.name, b""):
         return True
     try:
@@ -170,6 +178,8 @@ def _refused(old: list[Path]) -> list[LeftOut]:
 
 def _trace(file: Path) -> Source | LeftOut | None:
     """The run of one file of a folder; None for a file that nothing but its suffix has in common with a trace."""
+    if not file.is_file():
+        return LeftOut(file, "a link to nothing") if file.is_symlink() else None
     try:
         found = format_of(file)
         if found is ascend_database and not ascend_database.is_profile(file):

@@ -74,6 +74,6 @@ def open_sqlite(path: Path) -> Iterator[SqliteFile]:
             connection.execute(f"pragma {setting}")
         yield SqliteFile(path, connection)
     except sqlite3.Error as error:
-        raise InputError(f"{path}: not a database ({error}); export the profile again") from error
+        raise InputError(f"{path}: not a database ({error}); export the profile again, or use --prefer text") from error
     finally:
         connection.close()

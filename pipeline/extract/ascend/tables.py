@@ -161,7 +161,7 @@ step_trace = Table(
     ),
     (("Iteration ID", "Iteration End(us)", "Iteration Time(us)"),),
 )
-# `step_trace_time.csv`: the split of the time of each step, as the profiler counted it.
+# `step_trace_time.csv`: the split of each step, as the profiler counted it. That of several ranks has an index.
 step_trace_time = Table(
     "step_trace_time",
     Layout(
@@ -170,6 +170,7 @@ step_trace_time = Table(
         {"source": "step_trace_time"},
     ),
     (("Step", "Computing", "Communication(Not Overlapped)", "Free"),),
+    lacks="Index",
 )
 # `operator_details.csv`: calls of framework operators with their device time; MindSpore writes names and shapes alone.
 operator_details = Table(
