@@ -18,7 +18,7 @@
 -- @column kernel_type name Type of a kernel, where it is recorded
 -- @column accelerator_core category Unit that it ran on, where it is recorded
 -- @column device id Device that it ran on
--- @column stream id Stream that it ran on
+-- @column stream id Stream that it ran on; NULL for a collective, whose track is no stream
 -- @column start_ns timestamp_ns Start
 -- @column duration_ns duration_ns Duration
 -- @column end_ns timestamp_ns End
@@ -143,7 +143,7 @@ npu_kernel as (
 
 npu_collective as (
     select
-        event.run_id, event.event_index, 'kernel', event.event_name, null, null, event.device, event.stream, event.start_ns,
+        event.run_id, event.event_index, 'kernel', event.event_name, null, null, event.device, null, event.start_ns,
         event.duration_ns, arrival.flow_index,
         case when own.start_ns >= event.start_ns - 1000 then own.step end, null, null, null, null, null, null, event.process_group, true, event.args
     from event

@@ -130,7 +130,7 @@ def test_kernels_are_the_rows_of_the_kernel_details_and_find_their_flow_by_their
     assert activities(house) == [
         ("MatMul_1", "kernel", 4, 100, 130, 12, False),
         ("MEMCPY_ASYNC", "memcpy", 4, 150, 155, None, False),
-        ("hcom_allReduce__1", "kernel", 0, 200, 220, 14, True),
+        ("hcom_allReduce__1", "kernel", None, 200, 220, 14, True),
     ]
     flows = "select flow_id, is_arrival, time_ns from staging.stg_device_flow where flow_id = '5' order by 2"
     assert house.rows(flows) == [("5", False, 10), ("5", True, 100)]
@@ -661,3 +661,14 @@ def test_steps_are_those_of_launches_else_those_that_the_profiler_recorded():
     )
     steps = "select run_id, step, device_activity_count, device_duration_ns from marts.step order by 1, 2"
     assert house.rows(steps) == [("rows", 19, 1, 5), ("rows", 20, 1, 7), ("trace", 19, 1, 10), ("trace", 20, 0, 0)]
+
+
+def test_a_collective_is_on_no_stream_though_its_track_may_have_the_number_of_one():
+    house = views(
+        tracks(("0", "1")),
+        task("MatMul_1", 100, 50, stream=10),
+        hcom("hcom_allReduce__1", 120, 100, group=1),
+        detail("MatMul_1", "MatMulV2", 100, 50),
+    )
+    found = "select activity_name, stream, is_suspect from intermediate.int_device_activity order by start_ns"
+    assert house.rows(found) == [("MatMul_1", 10, False), ("hcom_allReduce__1", None, False)]

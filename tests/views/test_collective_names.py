@@ -110,6 +110,7 @@ ASCEND = [
     ("MoeDistributeCombineAddRmsNorm", "combine"),
     ("CamMoeDispatchNormal", "dispatch"),
     ("NotifyDispatch", "notify"),
+    ("DistributeBarrier", "barrier"),
     ("allgatherAicpuKernel", "allgather"),
     ("reduce_scatterAicpuKernel", "reducescatter"),
     ("alltoallvAicpuKernel", "alltoall"),
