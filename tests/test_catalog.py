@@ -38,7 +38,7 @@ def view(tmp_path: Path, text: str, name: str = "staging/stg_thing.sql") -> Path
 
 
 def test_a_header_is_prose_then_tags(tmp_path):
-    parsed = parse_view(view(tmp_path, GOOD))
+    parsed = parse_view(view(tmp_path, GOOD), "staging")
     assert (parsed.qualified, parsed.title, parsed.grain, parsed.order) == (
         "staging.stg_thing",
         "Things",
@@ -73,13 +73,13 @@ def test_a_header_is_prose_then_tags(tmp_path):
 def test_a_header_that_breaks_the_contract_says_where(tmp_path, old, new, message):
     path = view(tmp_path, GOOD.replace(old, new))
     with pytest.raises(CatalogError, match=message) as error:
-        parse_view(path)
+        parse_view(path, "staging")
     assert str(path) in str(error.value)
 
 
 def test_references_in_comments_and_strings_do_not_count(tmp_path):
     text = GOOD.replace("from raw.event", "from raw.event -- marts.x\nwhere name <> 'marts.y'")
-    assert parse_view(view(tmp_path, text)).references == {"raw.event"}
+    assert parse_view(view(tmp_path, text), "staging").references == {"raw.event"}
 
 
 def copied(tmp_path: Path) -> Path:

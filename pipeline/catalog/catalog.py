@@ -52,7 +52,8 @@ class Catalog:
         self.folder = folder or sql_folder()
         self.macros = {p.stem: parse_macro(p) for p in sorted(self.folder.glob("macros/*.sql"))}
         self.seeds = {p.stem: _read_seed(p, extensions) for p in sorted(self.folder.glob("seeds/*.csv"))}
-        views = [parse_view(p) for layer in VIEW_LAYERS for p in sorted(self.folder.glob(f"{layer}/*.sql"))]
+        # Folders below that of a layer are domains, which put files in order and name nothing.
+        views = [parse_view(p, layer) for layer in VIEW_LAYERS for p in sorted(self.folder.glob(f"{layer}/**/*.sql"))]
         built_in = self._including({}, *views)
         self.views, self.refused = with_own_views(built_in, own, self._including)
 

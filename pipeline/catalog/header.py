@@ -125,8 +125,8 @@ class Macro:
     references: frozenset[str]
 
 
-def parse_view(path: Path) -> View:
-    """Read a view's file. Raises CatalogError where the header breaks the contract."""
+def parse_view(path: Path, layer: str) -> View:
+    """Read the file of a view of that layer. Raises CatalogError where the header breaks the contract."""
     comment, body = _split(path)
     prose, tags = _tags(path, comment)
     summary, _, rules = prose.partition("\n\n")
@@ -138,7 +138,7 @@ def parse_view(path: Path) -> View:
         if not single.get(tag):
             raise CatalogError(f"{path}: tag @{tag} is missing")
     view = View(
-        layer=path.parent.name,
+        layer=layer,
         name=path.stem,
         summary=" ".join(summary.split()),
         rules=" ".join(rules.split()),

@@ -44,7 +44,7 @@ def with_own_views(
 def _parsed(path: Path, views: Views) -> View:
     """The mart in a file. Raises CatalogError."""
     try:
-        view = replace(parse_view(path), layer="marts", file=path)
+        view = replace(parse_view(path, "marts"), file=path)
     except (OSError, UnicodeDecodeError) as error:
         raise CatalogError(f"{path}: cannot be read ({error})") from error
     if not _NAME.fullmatch(view.name):
