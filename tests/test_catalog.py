@@ -8,10 +8,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipeline.catalog.catalog import Catalog, public_columns, sql_folder
+from pipeline.catalog.catalog import Catalog, sql_folder
 from pipeline.catalog.dictionary import data_dictionary
-from pipeline.catalog.header import COLUMN_TYPES, parse_macro, parse_view
+from pipeline.catalog.header import COLUMN_TYPES, LONGEST_BODY, parse_macro, parse_view
 from pipeline.catalog.install import install
+from pipeline.catalog.lock import check_version, locked, public_columns
 from pipeline.errors import CatalogError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -161,7 +162,31 @@ def test_a_macro_is_named_after_its_file(tmp_path):
 
 def test_the_lock_holds_the_public_columns():
     """A public column that changes needs a new CATALOG_VERSION, then `make docs`."""
-    assert (ROOT / "sql" / "catalog.lock").read_text() == public_columns(Catalog())
+    assert locked(ROOT / "sql" / "catalog.lock", Catalog()) == public_columns(Catalog())
+
+
+LOCKED = "catalog_version 2.1.0\nmarts.run.label name\nmarts.run.rank id\n"
+
+
+@pytest.mark.parametrize(
+    ("columns", "version", "message"),
+    [
+        (["label name", "rank id"], "2.1.0", None),
+        (["label name", "rank id", "host name"], "2.1.0", "run.host is new; raise the minor number"),
+        (["label name", "rank id", "host name"], "2.2.0", None),
+        (["label name"], "2.2.0", "run.rank is gone or changed; raise the major number"),
+        (["label name", "rank count"], "2.1.1", "run.rank is gone or changed; raise the major number"),
+        (["label name", "rank count"], "3.0.0", None),
+        (["label name", "rank id"], "2.0.9", "2.0.9 is older than 2.1.0"),
+    ],
+)
+def test_public_columns_change_with_the_version_alone(columns, version, message):
+    now = f"catalog_version {version}\n" + "".join(f"marts.run.{column}\n" for column in columns)
+    if message is None:
+        check_version(LOCKED, now)
+    else:
+        with pytest.raises(CatalogError, match=message):
+            check_version(LOCKED, now)
 
 
 def test_the_data_dictionary_is_written_from_the_headers():
@@ -185,3 +210,11 @@ def test_comparisons_have_the_keys_and_a_place():
     for mart in comparisons:
         assert {"base_run_id", "comparison_run_id"} <= {column.name for column in mart.columns}
         assert mart.sheet, mart.name
+
+
+@pytest.mark.parametrize("path", sorted(sql_folder().glob("*/**/*.sql")), ids=lambda path: path.stem)
+def test_a_long_body_says_why(path):
+    view = Catalog().views.get(f"{path.relative_to(sql_folder()).parts[0]}.{path.stem}")
+    if view is not None:  # else a macro
+        lines = view.body.count("\n") + 1
+        assert (lines > LONGEST_BODY) == (view.long is not None), f"{lines} lines: split it, or say @long and why"

@@ -17,7 +17,7 @@ from pipeline.errors import CatalogError, UsageError
 from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
 
 # Version of the marts' public columns (semver). A removed or changed column is a new major version, an added one
-# a new minor; `sql/catalog.lock` holds the columns that the version stands for.
+# a new minor; `sql/catalog.lock` holds the columns that the version stands for (`lock.py`).
 CATALOG_VERSION = "2.0.0"
 
 # What a layer may read: itself where listed, never a later one.
@@ -30,6 +30,8 @@ READABLE = {
 
 # Columns of seeds whose values the SQL looks for: another value would decide about a row, and nothing would come of it.
 _CLOSED = frozenset({"kind", "subject"})
+# Seeds that are part of the views: rows of a user would count twice what they describe.
+_COMPLETE = frozenset({"metric"})
 
 
 @dataclass(frozen=True)
@@ -163,19 +165,13 @@ def lint(views: Mapping[str, View], seeds: Iterable[str], macros: Iterable[str])
             raise CatalogError(f"{view.qualified} and {sheets[view.sheet]} both write sheet {view.sheet}")
 
 
-def public_columns(catalog: Catalog) -> str:
-    """The marts' public columns as text: what `sql/catalog.lock` holds and CATALOG_VERSION stands for."""
-    lines = [f"catalog_version {CATALOG_VERSION}"]
-    for view in catalog.marts:
-        lines += [f"{view.qualified}.{column.name} {column.type}" for column in view.columns]
-    return "\n".join(lines) + "\n"
-
-
 def _read_seed(path: Path, extensions: Path | None) -> Seed:
     with path.open(encoding="utf-8", newline="") as file:
         columns, *rows = csv.reader(file)
     extension = extensions / path.name if extensions else None
     if extension and extension.is_file():
+        if path.stem in _COMPLETE:
+            raise CatalogError(f"{extension}: {path.stem} takes no rows of your own; remove the file")
         with extension.open(encoding="utf-8-sig", newline="") as file:
             header, *own = [row for row in csv.reader(file) if row]
         if header != columns or any(len(row) != len(columns) for row in own):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
-from pipeline.catalog.catalog import CATALOG_VERSION, Catalog, public_columns
+from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
 from pipeline.catalog.header import View
+from pipeline.catalog.lock import check_version, public_columns
+from pipeline.errors import CatalogError
 
 
 def describe_view(view: View) -> str:
@@ -32,13 +35,19 @@ def data_dictionary(catalog: Catalog) -> str:
 
 
 def main() -> None:
-    """Write `docs/data-dictionary.md` and `sql/catalog.lock` of a checkout."""
+    """Write the pages of `docs/` that are generated, and `sql/catalog.lock`, of a checkout. Raises CatalogError."""
     catalog = Catalog()
     root = catalog.folder.parent
-    written = {"docs/data-dictionary.md": data_dictionary(catalog), "sql/catalog.lock": public_columns(catalog)}
+    columns = public_columns(catalog)
+    lock = root / "sql/catalog.lock"
+    check_version(lock.read_text(encoding="utf-8"), columns)
+    written = {"docs/data-dictionary.md": data_dictionary(catalog), "sql/catalog.lock": columns}
     for name, text in written.items():
         Path(root, name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except CatalogError as error:
+        sys.exit(str(error))

@@ -20,6 +20,7 @@
 -- @order column desc, column
 -- @rank diff_column, diff_column      (where rows rank by a difference: by the first that both runs have figures for)
 -- @materialized                        (where the result is kept per run as Parquet)
+-- @long why                            (where the body is over 120 lines)
 -- @comparison kernel_comparison        (the view made to compare these rows of two runs: `declaration.py` has its tags;
 --                                       @sheet, @headline, @position, @requires and @alternative are then its own)
 -- @column name type meaning            (every output column, in order)
@@ -53,11 +54,13 @@ COLUMN_TYPES: dict[str, tuple[str, ...]] = {
 }
 # Views of which one kind or the other is shown.
 ALTERNATIVES = ("modules", "operators")
+# Lines of a body beyond which a built-in view says why.
+LONGEST_BODY = 120
 VIEW_LAYERS = ("staging", "intermediate", "marts")
 _TAGS = (
     "title", "sheet", "headline", "position", "detail", "requires", "alternative", "tree", "path", "places",
     "counted", "listed",
-    "grain", "order", "rank", "materialized", "column", *declared.TAGS,
+    "grain", "order", "rank", "materialized", "long", "column", *declared.TAGS,
 )  # fmt: skip
 _REFERENCE = re.compile(r"\b(raw|seeds|macros|staging|intermediate|marts)\.([a-z_][a-z0-9_]*)")
 _COMMENT_OR_STRING = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'", re.DOTALL)
@@ -100,6 +103,8 @@ class View:
     counted: str | None = None
     listed: tuple[str, ...] = ()
     comparison: Declaration | None = None
+    # Why the body is longer than LONGEST_BODY.
+    long: str | None = None
     # The file of a user's own view; None for a built-in one.
     file: Path | None = None
 
@@ -162,6 +167,7 @@ def parse_view(path: Path, layer: str) -> View:
         body=body,
         references=references(body),
         comparison=declared.declaration(path, tags),
+        long=single.get("long"),
     )
     if view.alternative not in (None, *ALTERNATIVES):
         raise CatalogError(f"{path}: @alternative must be one of {', '.join(ALTERNATIVES)}")

@@ -45,7 +45,7 @@ whole as (
             and macros.scope(pair.comparison_step) = macros.scope(comparison.step)
             and base.device_ordinal is not distinct from comparison.device_ordinal
             and base.metric = comparison.metric
-    where base.is_part or base.metric in ('E2E Time', 'Free Time', 'Host Wall Clock')
+    where base.metric in (select metric from seeds.metric where in_headline = 'yes')
 ),
 
 average as (
@@ -73,7 +73,7 @@ average as (
             pair.base_step is null and base.step_count <> comparison.step_count
             or macros.scope(pair.base_step) = macros.average_step()
         )
-        and (base.is_part or base.metric in ('E2E Time', 'Free Time', 'Host Wall Clock'))
+        and base.metric in (select metric from seeds.metric where in_headline = 'yes')
         and coalesce(base.complete_step_count, base.step_count) > 0
         and coalesce(comparison.complete_step_count, comparison.step_count) > 0
 ),

@@ -42,18 +42,16 @@ select
     call_count,
     total_duration_ns
 from marts.overall
-union all
+union all by name
 select
-    run_id,
-    step,
-    null as device_ordinal,
-    'Host Wall Clock' as metric,
-    null as parent_metric,
-    0 as depth,
+    host.run_id,
+    host.step,
+    tree.metric,
+    tree.depth::integer as depth,
     false as is_part,
-    '5' as metric_order,
-    wall_clock_ns as duration_ns,
-    null as share_of_e2e,
-    host_call_count as call_count,
-    total_duration_ns
-from marts.host_time
+    tree.place as metric_order,
+    host.wall_clock_ns as duration_ns,
+    host.host_call_count as call_count,
+    host.total_duration_ns
+from marts.host_time as host
+inner join seeds.metric as tree on tree.metric = 'Host Wall Clock'

@@ -25,19 +25,7 @@
 -- @column device_self_duration_ns duration_ns Sum of their durations
 -- @column device_total_duration_ns duration_ns The same with those of modules inside
 with recursive
-path as (
-    select
-        run_id,
-        module_path,
-        parent_path,
-        any_value(module_class) as module_class,
-        any_value(module_level) as module_level,
-        bool_or(is_optimizer) as is_optimizer,
-        min(start_ns) as first_start_ns,
-        min_by(event_index, start_ns) as first_index
-    from intermediate.int_module_call
-    group by run_id, module_path, parent_path
-),
+path as materialized (select * from intermediate.int_module_path),
 
 host as (
     select
@@ -96,50 +84,6 @@ climbing as (
         on climbing.run_id = path.run_id and climbing.module_path = path.module_path and path.parent_path is not null
 ),
 
-named as materialized (
-    select run_id, event_index, python_id, python_parent_id, function_name
-    from intermediate.int_python_function
-    where run_id in (select run_id from path)
-),
-
--- Stacks are made of numbers, and the numbers replaced by names at the end: a name occurs in most of them.
-frame as materialized (
-    select function_name, row_number() over () as frame
-    from (select distinct function_name from named)
-),
-
-function as materialized (
-    select named.run_id, named.event_index, named.python_id, named.python_parent_id, frame.frame
-    from named
-    inner join frame on named.function_name = frame.function_name
-),
-
-caller as (
-    select path.run_id, path.first_index, function.python_parent_id, function.frame, 0 as distance
-    from path
-    inner join function
-        on path.run_id = function.run_id and path.first_index = function.event_index
-    union all
-    select caller.run_id, caller.first_index, function.python_parent_id, function.frame, caller.distance + 1
-    from caller
-    inner join function
-        on caller.run_id = function.run_id and caller.python_parent_id = function.python_id
-    where caller.distance < 200
-),
-
-stack as (
-    select
-        numbered.run_id,
-        numbered.first_index,
-        array_to_string(list_select(names.function_names, numbered.frames), chr(10)) as call_stack
-    from (
-        select run_id, first_index, list(frame order by distance desc) as frames
-        from caller
-        group by run_id, first_index
-    ) as numbered
-    cross join (select list(function_name order by frame) as function_names from frame) as names
-),
-
 device as (
     select
         run_id,
@@ -180,7 +124,7 @@ semi join path
     on name.run_id = path.run_id
 left join path
     on name.run_id = path.run_id and name.module_path = path.module_path
-left join stack
+left join intermediate.int_module_stack as stack
     on path.run_id = stack.run_id and path.first_index = stack.first_index
 left join intermediate.int_run_size as size on name.run_id = size.run_id
 left join host

@@ -16,6 +16,7 @@
 -- @order row_order
 -- @rank diff_device_self_duration_ns
 -- @path module_name, base_module_name, comparison_module_name
+-- @long Half of it lists the columns of two sides, and a comparison has one body.
 -- @column base_run_id id Run compared with
 -- @column base_step id Its step; −1 for the average step, NULL for the whole run
 -- @column comparison_run_id id Run compared

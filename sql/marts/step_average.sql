@@ -20,17 +20,16 @@ with
 measured as (
     select run_id, step, null::bigint as device_ordinal, 'Step Length' as metric, '0' as metric_order, false as is_part, duration_ns
     from marts.step
-    union all
-    select run_id, step, null, 'Step Length with Device Tail', '1', false, duration_with_tail_ns
+    union all by name
+    select run_id, step, 'Step Length with Device Tail' as metric, '1' as metric_order, false as is_part, duration_with_tail_ns as duration_ns
     from marts.step
-    union all
-    select run_id, step, null, 'Device Time', '2', false, device_duration_ns
+    union all by name
+    select run_id, step, 'Device Time' as metric, '2' as metric_order, false as is_part, device_duration_ns as duration_ns
     from marts.step
-    union all
-    select run_id, step, device_ordinal, metric, '3' || metric_order, is_part, duration_ns
+    union all by name
+    select run_id, step, device_ordinal, metric, '3' || metric_order as metric_order, is_part, duration_ns
     from marts.metric
-    where step is not null and metric in ('E2E Time', 'Computing Time', 'Uncovered Communication Time', 'Free Time', 'SDMA', 'Free',
-        'Host Wall Clock')
+    where step is not null and metric in (select metric from seeds.metric where in_headline = 'yes')
 )
 
 select

@@ -672,3 +672,26 @@ def test_a_collective_is_on_no_stream_though_its_track_may_have_the_number_of_on
     )
     found = "select activity_name, stream, is_suspect from intermediate.int_device_activity order by start_ns"
     assert house.rows(found) == [("MatMul_1", 10, False), ("hcom_allReduce__1", None, False)]
+
+
+def test_activities_of_a_device_lie_where_their_tasks_do_and_flows_arrive_there():
+    house = views(
+        tracks(),
+        device_flow(5, 10, 100),
+        task("MatMul_1", 100, 31, stream=4),
+        task("MEMCPY_ASYNC", 150, 5, stream=4),
+        detail("MatMul_1", "MatMulV2", 100, 30, stream=None),
+    )
+    activities = (
+        "select activity_kind, activity_name, kernel_type, stream, flow_index from intermediate.int_npu_activity"
+    )
+    (departed,) = house.one("select event_index from staging.stg_device_flow where not is_arrival")
+    assert house.rows(f"{activities} order by 1") == [
+        ("kernel", "MatMul_1", "MatMulV2", 4, departed),
+        ("memcpy", "MEMCPY_ASYNC", None, 4, None),
+    ]
+    assert house.one("select pid, time_ns, flow_index from intermediate.int_device_arrival") == (
+        "hardware",
+        100,
+        departed,
+    )

@@ -137,3 +137,21 @@ def test_steps_modules_and_operators_follow():
     assert house.pairs(modules) == {"/Linear_0": 10}
     operators = "select operator_name, device_duration_ns from marts.operator where step = 3"
     assert house.pairs(operators) == {"aten::linear": 10}
+
+
+def test_the_call_of_an_activity_is_told_by_its_correlation_then_by_a_flow_and_an_external_id_names_the_operator_alone():
+    house = views(
+        op("aten::mm", 0, 15, external_id=7),
+        launch("cudaLaunchKernel", 5, 2, correlation=3),
+        launch("cudaMemsetAsync", 35, 2),
+        kernel("gemm", 40, 5, correlation=3),
+        kernel("fill", 60, 5),
+        kernel("late", 80, 5, external_id=7),
+        flow("ac2g", 36, 60),
+    )
+    calls = "select start_ns, launch_index, launch_name, operator_index from intermediate.int_activity_call order by 1"
+    assert house.rows(calls) == [
+        (40, 1, "cudaLaunchKernel", 0),
+        (60, 2, "cudaMemsetAsync", None),
+        (80, None, None, 0),
+    ]

@@ -578,3 +578,18 @@ def test_a_block_that_runs_again_has_a_backward_pass_of_its_own(has_flows):
         "[ BACKWARD ]/Net_0": 16,
         "[ BACKWARD ]/Net_0/Head_0": 32,
     }
+
+
+def test_a_module_has_the_path_and_the_stack_of_its_first_call():
+    house = views(
+        net(
+            python("nn.Module: Linear_0", 200, 50, 3, 2),
+            python("block", 100, 80, 4, 2),
+            python("nn.Module: Linear_0", 110, 50, 5, 4),
+        )
+    )
+    paths = "select module_path, parent_path, first_start_ns, first_index from intermediate.int_module_path order by 1"
+    assert house.rows(paths) == [("/Net_0", None, 0, 1), ("/Net_0/Linear_0", "/Net_0", 110, 4)]
+    stacks = "select first_index, call_stack from intermediate.int_module_stack order by 1"
+    linear = "train.py: main\nnn.Module: Net_0\nblock\nnn.Module: Linear_0"
+    assert house.rows(stacks) == [(1, "train.py: main\nnn.Module: Net_0"), (4, linear)]

@@ -110,7 +110,7 @@ def _in_bulk(events: EventArray, threads: int) -> Iterator[tuple[int, pa.Table]]
 def _numbered(rows: pa.Table, first: int) -> pa.Table:
     """The rows with their event indexes counted from `first`."""
     place = _EVENT.get_field_index("event_index")
-    return rows.set_column(place, _EVENT.field(place), pc.add(rows.column(place), first))
+    return rows.set_column(place, _EVENT.field(place), pc.add(rows.column(place), pa.scalar(first, pa.int64())))
 
 
 def nanoseconds(value: Any) -> int | None:

@@ -1,9 +1,6 @@
 -- Where device activities were launched from: one row per device activity.
 --
--- The launch is the runtime call (or annotation, in traces of XLA) with the activity's correlation id; one graph launch has many activities. Where none has it, the
--- launch is the start of the flow that ends at the activity, or the call in which it lies. The launching
--- operator is the innermost one open at the launch, the top operator the outermost. External ids are another id space:
--- they name an operator only where the launch does not. The step is the launch's; else the one that an Ascend profiler
+-- The launching operator is the innermost one open at the launch (`int_activity_call`), the top operator the outermost. The step is the launch's; else the one that an Ascend profiler
 -- recorded, else the one whose copy on the activity's own stream covers its start, else on any stream of the device. The backward pass is told by the names of the operators, by the
 -- thread of the forward operator, or by the end of a fwdbwd flow at the start of the top operator.
 --
@@ -23,59 +20,7 @@
 -- @column is_backward flag Was it launched by the backward pass?
 -- @column step id Step that it belongs to
 with
-correlated as (
-    select run_id, correlation, min(event_index) as launch_index
-    from intermediate.int_host_call
-    where call_kind in ('runtime', 'annotation') and correlation is not null
-    group by run_id, correlation
-),
-
-launched as (
-    select
-        activity.run_id,
-        activity.event_index,
-        activity.start_ns,
-        activity.device,
-        activity.stream,
-        activity.external_id,
-        activity.recorded_step,
-        launch.event_index as launch_index,
-        launch.call_name as launch_name,
-        launch.start_ns as launch_start_ns,
-        launch.operator_index,
-        launch.top_operator_index,
-        launch.step as launch_step
-    from intermediate.int_activity as activity
-    left join correlated
-        on activity.run_id = correlated.run_id and activity.correlation = correlated.correlation
-    left join intermediate.int_flow_launch as flow
-        on activity.run_id = flow.run_id and activity.event_index = flow.event_index
-    left join intermediate.int_host_call as launch
-        on activity.run_id = launch.run_id and coalesce(correlated.launch_index, activity.flow_index, flow.call_index) = launch.event_index
-),
-
-named_operator as (
-    select
-        run_id,
-        external_id,
-        min_by({'operator_index': operator_index, 'top_operator_index': top_operator_index}, event_index) as call
-    from intermediate.int_host_call
-    where
-        call_kind = 'operator'
-        and (run_id, external_id) in (select (run_id, external_id) from launched where operator_index is null)
-    group by run_id, external_id
-),
-
-linked as (
-    select
-        launched.* replace (
-            coalesce(launched.operator_index, named_operator.call.operator_index) as operator_index,
-            coalesce(launched.top_operator_index, named_operator.call.top_operator_index) as top_operator_index
-        )
-    from launched
-    left join named_operator
-        on launched.run_id = named_operator.run_id and launched.external_id = named_operator.external_id
-),
+linked as materialized (select * from intermediate.int_activity_call),
 
 -- The copy of a step's marker on each stream; without a stream, over all streams of the device.
 device_marker as (
@@ -96,7 +41,7 @@ device_marker as (
 
 unmarked as (
     select run_id, event_index, device, stream, start_ns
-    from launched
+    from linked
     where launch_index is null and recorded_step is null
 ),
 

@@ -10,6 +10,7 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @materialized
+-- @long A recursion and what it begins with must be one statement.
 -- @column run_id id Run that the call belongs to
 -- @column event_index id Place of the call in the file
 -- @column parent_index id Innermost call around it, NULL at the root

@@ -15,6 +15,7 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @materialized
+-- @long Name, group, sizes and place of a collective come from one row of arguments, which only this view takes apart.
 -- @column run_id id Run
 -- @column event_index id Place of the event in the file; of several parts, the first
 -- @column step id Step that it belongs to

@@ -1,0 +1,22 @@
+-- Where flows of an Ascend profile arrive on the device: one row per run, process and time.
+--
+-- @title Arrivals of flows
+-- @grain run_id, pid, time_ns
+-- @order run_id, pid, time_ns
+-- @column run_id id Run
+-- @column pid id Process of the trace that stands for the device
+-- @column time_ns timestamp_ns Time at which a flow ends
+-- @column flow_index id Place of the first start of such a flow; NULL where the start is not recorded
+with
+departure as (
+    select run_id, flow_id, min(event_index) as flow_index
+    from staging.stg_device_flow
+    where not is_arrival
+    group by run_id, flow_id
+)
+
+select flow.run_id, flow.pid, flow.time_ns, min(departure.flow_index) as flow_index
+from staging.stg_device_flow as flow
+left join departure on flow.run_id = departure.run_id and flow.flow_id = departure.flow_id
+where flow.is_arrival
+group by flow.run_id, flow.pid, flow.time_ns
