@@ -139,7 +139,7 @@ def test_steps_modules_and_operators_follow():
     assert house.pairs(operators) == {"aten::linear": 10}
 
 
-def test_the_call_of_an_activity_is_told_by_its_correlation_then_by_a_flow_and_an_external_id_names_the_operator_alone():
+def test_a_correlation_else_a_flow_names_the_call_of_an_activity_and_an_external_id_the_operator_alone():
     house = views(
         op("aten::mm", 0, 15, external_id=7),
         launch("cudaLaunchKernel", 5, 2, correlation=3),
