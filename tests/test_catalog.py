@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -218,3 +219,10 @@ def test_a_long_body_says_why(path):
     if view is not None:  # else a macro
         lines = view.body.count("\n") + 1
         assert (lines > LONGEST_BODY) == (view.long is not None), f"{lines} lines: split it, or say @long and why"
+
+
+@pytest.mark.parametrize("view", Catalog().views.values(), ids=lambda view: view.name)
+def test_unions_are_by_name_where_duckdb_allows_it(view):
+    """A recursive CTE must be a union by place."""
+    by_place = re.search(r"\bunion all\b(?! by name)", view.body)
+    assert by_place is None or view.body.startswith("with recursive")

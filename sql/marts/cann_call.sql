@@ -32,7 +32,7 @@ traced as (
 )
 
 select * from traced
-union all
+union all by name
 select
     run_id,
     coalesce(replace(category, 'communication', 'hccl'), 'unknown') as call_level,

@@ -80,7 +80,7 @@ average as (
 
 matched as (
     select *
-    from (select * from whole union all select * from average)
+    from (select * from whole union all by name select * from average)
     window pair as (partition by base_run_id, base_step, comparison_run_id, comparison_step)
     qualify starts_with(scope, 'average') = bool_or(starts_with(scope, 'average')) over pair
 ),

@@ -44,8 +44,8 @@ select
 from (
     select run_id, step, device, bytes, is_unmatched_free, is_allocated_twice, total_allocated_bytes, total_reserved_bytes
     from intermediate.int_allocation
-    union all
-    select run_id, step, device, null, null, null, total_allocated_bytes, total_reserved_bytes
+    union all by name
+    select run_id, step, device, total_allocated_bytes, total_reserved_bytes
     from intermediate.int_memory_sample
 )
 group by grouping sets (

@@ -27,7 +27,7 @@ select
     device_total_duration_ns,
     call_stack
 from marts.module
-union all
+union all by name
 select
     operator.run_id,
     operator.step,

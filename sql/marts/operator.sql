@@ -51,7 +51,7 @@ host as (
         select run_id, step, call_name, duration_ns
         from intermediate.int_host_call
         where call_kind = 'operator' and top_operator_index = event_index
-        union all
+        union all by name
         select run_id, step, call_name, duration_ns from outlasting
     )
     group by grouping sets ((run_id, call_name), (run_id, step, call_name))

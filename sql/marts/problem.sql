@@ -15,7 +15,7 @@
 -- @column detail text What exactly, of the first
 select run_id, kind, problem_count, event_index, byte_offset, detail
 from staging.stg_problem
-union all
+union all by name
 select
     run_id,
     'no_time' as kind,
@@ -25,7 +25,7 @@ select
     activity_name || ': ' || quarantine_reason as detail
 from intermediate.int_device_activity
 where quarantine_reason is not null
-union all
+union all by name
 select
     run_id,
     'untimed_call' as kind,
@@ -35,7 +35,7 @@ select
     min_by(call_name || ': ' || reason, event_index) as detail
 from staging.stg_untimed_call
 group by run_id
-union all
+union all by name
 select
     run_id,
     'overlap' as kind,
@@ -46,7 +46,7 @@ select
 from intermediate.int_device_activity
 where is_suspect
 group by run_id, device, stream
-union all
+union all by name
 select
     run_id,
     'overlap_analysis' as kind,
@@ -57,7 +57,7 @@ select
 from marts.overlap_check
 where not agrees
 group by run_id
-union all
+union all by name
 select
     run_id,
     'collective_size' as kind,
@@ -71,7 +71,7 @@ select
 from intermediate.int_collective
 where is_misfit
 group by run_id
-union all
+union all by name
 select
     run_id,
     'flow_category' as kind,
@@ -85,7 +85,7 @@ where run_id not in (
     from intermediate.int_flow_launch as flow
     inner join staging.stg_flow_category as named using (run_id, flow_category)
 )
-union all
+union all by name
 select
     run_id,
     reason as kind,

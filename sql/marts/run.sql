@@ -40,7 +40,7 @@ problem as (
         bool_or(kind not in ('empty_table', 'missing_table')) as is_salvaged
     from (
         select run_id, kind, problem_count from staging.stg_problem
-        union all
+        union all by name
         select run_id, reason as kind, event_count as problem_count from staging.stg_unread_event where reason = 'unpaired'
     )
     group by run_id

@@ -51,7 +51,7 @@ from raw.event as event
 inner join staging.stg_event_category as category
     on event.run_id = category.run_id and event.category = category.event_category
 where event.phase = 'X' and category.event_kind is not null
-union all
+union all by name
 select
     event.run_id,
     event.event_index,
@@ -82,7 +82,7 @@ where
     event.phase = 'X'
     and category.event_kind is null
     and macros.event_kind(event.category, category.event_kind, track.event_kind, track.is_told_by_thread) is not null
-union all
+union all by name
 select
     run_id,
     event_index,

@@ -82,7 +82,7 @@ pair as (
     select run_id, event_index, case when not following.is_begin then following.event_index end as end_index
     from placed
     where is_begin or not has_begin
-    union all
+    union all by name
     select run_id, event_index, null as end_index
     from named
     where start_ns is null

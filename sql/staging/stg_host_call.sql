@@ -41,7 +41,7 @@ where
     and start_ns is not null
     and duration_ns >= 0
     and not macros.is_step_marker(event_name)
-union all
+union all by name
 select
     run_id,
     event_index,

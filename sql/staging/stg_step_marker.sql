@@ -29,7 +29,7 @@ where
     and marker.start_ns is not null
     and marker.duration_ns >= 0
     and macros.is_step_marker(marker.event_name)
-union all
+union all by name
 select run_id, event_index, step, true as on_device, device, null as stream, start_ns, duration_ns
 from raw.kernel_detail
 where step is not null and start_ns is not null and duration_ns >= 0

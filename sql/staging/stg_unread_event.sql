@@ -25,7 +25,7 @@ unread as (
     where
         event.phase = 'X'
         and macros.event_kind(event.category, category.event_kind, track.event_kind, track.is_told_by_thread) is null
-    union all
+    union all by name
     select
         run_id,
         case when is_paired or is_async then 'not_understood' else 'unpaired' end as reason,
@@ -38,8 +38,8 @@ unread as (
         not is_paired
         or event_kind is null
         or is_async and event_kind not in ('kernel', 'memcpy', 'memset', 'activity', 'other')
-    union all
-    select run_id, 'not_understood' as reason, coalesce(phase, ''), category, coalesce(pid, '') as process_name, event_index
+    union all by name
+    select run_id, 'not_understood' as reason, coalesce(phase, '') as phase, category, coalesce(pid, '') as process_name, event_index
     from raw.event
     where
         coalesce(phase, '') not in (

@@ -30,7 +30,7 @@ device_marker as (
         select run_id, device, stream, step, start_ns, start_ns + duration_ns as end_ns
         from staging.stg_step_marker
         where on_device
-        union all
+        union all by name
         select run_id, device, null as stream, recorded_step as step, start_ns, end_ns
         from intermediate.int_activity
         where recorded_step is not null and start_ns is not null
@@ -56,7 +56,7 @@ marked as (
                 and activity.device is not distinct from marker.device
                 and activity.stream = marker.stream
                 and activity.start_ns >= marker.start_ns
-        union all
+        union all by name
         select activity.run_id, activity.event_index, marker.step, marker.end_ns, activity.start_ns, marker.is_of_stream
         from unmarked as activity
         asof inner join (select * from device_marker where not is_of_stream) as marker

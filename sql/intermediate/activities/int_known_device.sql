@@ -16,7 +16,7 @@ select
     count(*) over (partition by run_id) as device_count
 from (
     select distinct run_id, device from staging.stg_kernel_detail where device is not null
-    union all
+    union all by name
     select distinct run_id, device
     from staging.stg_memory_sample
     where device is not null and run_id not in (select run_id from staging.stg_kernel_detail where device is not null)

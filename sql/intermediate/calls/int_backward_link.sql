@@ -24,7 +24,7 @@ backward as (
 
 select run_id, event_index, forward_pid, forward_tid, forward_start_ns
 from intermediate.int_backward_flow
-union all
+union all by name
 select
     backward.run_id,
     backward.event_index,

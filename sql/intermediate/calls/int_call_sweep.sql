@@ -26,7 +26,7 @@ with
 entry as not materialized (
     select run_id, event_index, pid, tid, start_ns, duration_ns as length_ns, call_kind = 'operator' as is_operator
     from staging.stg_host_call
-    union all
+    union all by name
     select run_id, event_index, pid, tid, time_ns as start_ns, 0 as length_ns, false as is_operator
     from staging.stg_memory_event
 ),
@@ -66,7 +66,7 @@ point as (
     from entry
     inner join thread on entry.run_id = thread.run_id and entry.pid = thread.pid and entry.tid = thread.tid
     inner join (values (1), (-1)) as bound (change) on bound.change > 0 or entry.length_ns > 0
-    union all
+    union all by name
     select
         marker.run_number,
         thread.thread,

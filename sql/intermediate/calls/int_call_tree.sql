@@ -155,7 +155,7 @@ placed as (
     from nested
     left join farther on nested.run_number = farther.run_number and nested.event_index = farther.event_index
     where (nested.run_number, nested.event_index) not in (select (run_number, event_index) from crossed)
-    union all
+    union all by name
     select
         run_number,
         event_index,

@@ -25,8 +25,8 @@ edge as (
     select run_id, pid, tid, start_ns as time_ns, 1 as opened, end_ns, event_index
     from unnumbered
     where end_ns > start_ns
-    union all
-    select run_id, pid, tid, end_ns, -1, end_ns, event_index
+    union all by name
+    select run_id, pid, tid, end_ns as time_ns, -1 as opened, end_ns, event_index
     from unnumbered
     where end_ns > start_ns
 ),
@@ -70,7 +70,7 @@ called as (
 )
 
 select * from staging.stg_python_function where python_id is not null
-union all
+union all by name
 select
     call.run_id,
     call.event_index,

@@ -136,7 +136,7 @@ select
     algorithm_bytes
 from placed
 where matched_by is not null or is_point_to_point
-union all
+union all by name
 select
     run_id,
     event_index,

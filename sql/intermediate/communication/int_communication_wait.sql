@@ -20,7 +20,7 @@ part as (
     select run_id, step, device, process_group, null::bigint as plane, start_ns, end_ns
     from intermediate.int_collective
     where (run_id, event_index) in (select (run_id, event_index) from intermediate.int_activity where is_collective)
-    union all
+    union all by name
     select run_id, step, device, process_group, plane, start_ns, end_ns
     from intermediate.int_collective_task
     where collective_index is not null and is_wait

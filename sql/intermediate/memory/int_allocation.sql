@@ -79,7 +79,7 @@ inner join intermediate.int_call_tree as tree
     on event.run_id = tree.run_id and event.event_index = tree.event_index
 left join intermediate.int_host_call as operator
     on tree.run_id = operator.run_id and tree.operator_index = operator.event_index
-union all
+union all by name
 select
     recorded.run_id,
     recorded.event_index,

@@ -81,7 +81,7 @@ select
 from placed
 asof left join marker
     on placed.run_id = marker.run_id and placed.start_ns >= marker.start_ns
-union all
+union all by name
 select
     run_id,
     event_index,

@@ -53,7 +53,7 @@ moment as (
     select run_id, pid, tid, time_ns as start_ns, max_by({'module_index': module_index}, position).module_index as module_index
     from (
         select run_id, pid, tid, time_ns, position, module_index from swept where change = 1
-        union all
+        union all by name
         select run_id, pid, tid, time_ns, position, case when open_count > 0 then outer_module_index end as module_index
         from around
     )

@@ -67,8 +67,9 @@ timed as (
         sum(inside_ns)::bigint as inside_ns
     from (
         select * from climbing
-        union all
-        select run_id, event_index, false, 0, 0, 0 from intermediate.int_module_call
+        union all by name
+        select run_id, event_index as module_index, false as is_backward, 0 as device_activity_count, 0 as self_ns, 0 as inside_ns
+        from intermediate.int_module_call
     )
     group by run_id, module_index, is_backward
 ),
@@ -91,7 +92,7 @@ node as (
     from timed
     inner join intermediate.int_module_call as call
         on timed.run_id = call.run_id and timed.module_index = call.event_index
-    union all
+    union all by name
     select
         run_id,
         module_index,

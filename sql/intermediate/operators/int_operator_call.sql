@@ -84,8 +84,8 @@ other as (
 
 deeper as (
     select run_id, event_index, event_index as outermost_index from other where is_outermost
-    union all
-    select within.run_id, within.event_index, outermost.event_index
+    union all by name
+    select within.run_id, within.event_index, outermost.event_index as outermost_index
     from (select * from other where not is_outermost) as within
     asof inner join (select * from other where is_outermost) as outermost
         on

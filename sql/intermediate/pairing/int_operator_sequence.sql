@@ -41,7 +41,7 @@ operator as not materialized (
 -- Two branches, so that a filter on the scope reaches the files.
 scoped as not materialized (
     select * exclude (step), step as own_step, null::bigint as step from operator
-    union all
+    union all by name
     select * exclude (step), step as own_step, step from operator where step is not null
 ),
 

@@ -6,7 +6,7 @@
 -- @column run_id id Run
 -- @column step id Step; −1 for the average step, NULL for the whole run
 select run_id, null::bigint as step from staging.stg_run
-union all
+union all by name
 select distinct run_id, macros.average_step() as step from intermediate.int_averaged_step
-union all
+union all by name
 select run_id, step from intermediate.int_step
