@@ -11,6 +11,7 @@ import pytest
 
 from pipeline.catalog.catalog import Catalog, sql_folder
 from pipeline.catalog.dictionary import data_dictionary
+from pipeline.catalog.graph import view_graph
 from pipeline.catalog.header import COLUMN_TYPES, LONGEST_BODY, parse_macro, parse_view
 from pipeline.catalog.install import install
 from pipeline.catalog.lock import check_version, locked, public_columns
@@ -193,6 +194,14 @@ def test_public_columns_change_with_the_version_alone(columns, version, message)
 def test_the_data_dictionary_is_written_from_the_headers():
     """Run `make docs` after a change of a header."""
     assert (ROOT / "docs" / "data-dictionary.md").read_text() == data_dictionary(Catalog())
+
+
+def test_the_graph_of_views_is_written_from_what_they_read():
+    """Run `make docs` after a change of what a view reads."""
+    page = (ROOT / "docs" / "views.md").read_text()
+    assert page == view_graph(Catalog())
+    assert "    staging_stg_run --> intermediate_int_run_number\n" in page
+    assert "    intermediate_calls --> intermediate_activities\n" in page
 
 
 def test_every_mart_has_what_a_reader_needs():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -54,8 +54,7 @@ class Catalog:
         self.folder = folder or sql_folder()
         self.macros = {p.stem: parse_macro(p) for p in sorted(self.folder.glob("macros/*.sql"))}
         self.seeds = {p.stem: _read_seed(p, extensions) for p in sorted(self.folder.glob("seeds/*.csv"))}
-        # Folders below that of a layer are domains, which put files in order and name nothing.
-        views = [parse_view(p, layer) for layer in VIEW_LAYERS for p in sorted(self.folder.glob(f"{layer}/**/*.sql"))]
+        views = [view for layer in VIEW_LAYERS for view in self._parsed(layer)]
         built_in = self._including({}, *views)
         self.views, self.refused = with_own_views(built_in, own, self._including)
 
@@ -117,6 +116,12 @@ class Catalog:
             name: {r.removeprefix("macros.") for r in macro.references} - {name} for name, macro in self.macros.items()
         }
         return [self.macros[name] for name in _sorted(graph) if name in self.macros]
+
+    def _parsed(self, layer: str) -> Iterator[View]:
+        """Views of a layer. Folders below that of the layer are domains, which put files in order and name nothing."""
+        folder = self.folder / layer
+        for path in sorted(folder.rglob("*.sql")):
+            yield replace(parse_view(path, layer), domain=path.parent.relative_to(folder).as_posix().removeprefix("."))
 
     def _including(self, others: Mapping[str, View], *views: View) -> dict[str, View]:
         """The others with these views and the comparisons that they declare, each after those it reads.

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
+from pipeline.catalog.graph import view_graph
 from pipeline.catalog.header import View
 from pipeline.catalog.lock import check_version, public_columns
 from pipeline.errors import CatalogError
@@ -41,7 +42,11 @@ def main() -> None:
     columns = public_columns(catalog)
     lock = root / "sql/catalog.lock"
     check_version(lock.read_text(encoding="utf-8"), columns)
-    written = {"docs/data-dictionary.md": data_dictionary(catalog), "sql/catalog.lock": columns}
+    written = {
+        "docs/data-dictionary.md": data_dictionary(catalog),
+        "docs/views.md": view_graph(catalog),
+        "sql/catalog.lock": columns,
+    }
     for name, text in written.items():
         Path(root, name).write_text(text, encoding="utf-8")
 

@@ -105,6 +105,8 @@ class View:
     comparison: Declaration | None = None
     # Why the body is longer than LONGEST_BODY.
     long: str | None = None
+    # Folder of the file below that of its layer; empty for a file in none.
+    domain: str = ""
     # The file of a user's own view; None for a built-in one.
     file: Path | None = None
 
