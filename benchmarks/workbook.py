@@ -19,7 +19,7 @@ import xlsxwriter  # noqa: E402
 from pipeline.catalog.catalog import Catalog  # noqa: E402
 from pipeline.catalog.header import Column  # noqa: E402
 from pipeline.comparison.result import Comparison, ResultTable, Side  # noqa: E402
-from pipeline.render.xlsx import write_xlsx  # noqa: E402
+from pipeline.render.workbook.xlsx import write_xlsx  # noqa: E402
 
 # A value of each column type for row i. One row of seven has only one side.
 _VALUES = {

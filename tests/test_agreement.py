@@ -18,7 +18,7 @@ import pytest
 import pipeline
 from pipeline.extract.source import find_sources
 from pipeline.render.console import print_comparison
-from pipeline.render.xlsx import HEADER_ROWS
+from pipeline.render.workbook.xlsx import HEADER_ROWS
 from tests import traces
 from tests.page import Page
 from tests.shared import CASES, SHARED, SMALL_ALONE, TRACES, needs_shared

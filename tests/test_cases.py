@@ -14,8 +14,8 @@ import pytest
 
 import pipeline
 from pipeline.errors import InputError
-from pipeline.render import xlsx
 from pipeline.render.units import measures
+from pipeline.render.workbook import xlsx
 from tests.asking import overall, pairs, rows
 from tests.shared import CASES, needs_shared
 

@@ -333,7 +333,7 @@ def test_results_without_a_place_are_one_line_and_no_half_files(tmp_path, size):
 
 def test_a_csv_beside_the_workbook_appears_whole_or_not_at_all(tmp_path, monkeypatch):
     house, _ = two_runs(tmp_path / "given")
-    monkeypatch.setattr("pipeline.render.xlsx.SHEET_ROWS", 3)
+    monkeypatch.setattr("pipeline.render.workbook.xlsx.SHEET_ROWS", 3)
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def half(table, path):
@@ -341,7 +341,7 @@ def test_a_csv_beside_the_workbook_appears_whole_or_not_at_all(tmp_path, monkeyp
         raise full
 
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.render.xlsx.write_csv", half)
+        patch.setattr("pipeline.render.workbook.xlsx.write_csv", half)
         with pytest.raises(OutputError, match="No space left on device; free space there"):
             pipeline.compare("a", "b", warehouse=house, output=tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []

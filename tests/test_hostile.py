@@ -16,7 +16,7 @@ import pytest
 import pipeline
 from pipeline.comparison.matching import Matching
 from pipeline.errors import InputError
-from pipeline.render import xlsx
+from pipeline.render.workbook import xlsx
 from tests import traces
 from tests.asking import overall, pairs, rows
 

@@ -10,7 +10,8 @@ import pytest
 
 from pipeline.catalog.header import Column, View
 from pipeline.comparison.result import Comparison, ResultTable, Side
-from pipeline.render import html, pagerows
+from pipeline.render.page import html
+from pipeline.render.page import rows as page_rows
 from tests.page import Page
 
 EVIL = [
@@ -296,7 +297,7 @@ def test_a_table_without_a_rank_and_a_tree_stay_in_the_order_of_the_view(render)
 
 
 def test_beyond_a_limit_rows_are_left_out_and_the_place_of_all_is_named(render, tmp_path, monkeypatch):
-    monkeypatch.setattr(pagerows, "ROW_LIMITS", (1_000,))
+    monkeypatch.setattr(page_rows, "ROW_LIMITS", (1_000,))
     rows = ResultTable(RANKED, kernels(*((f"kernel_{i}", 1, i) for i in range(3_000))).rows)
     told = "1,000 of 3,000 rows are on this page, those with the largest differences; all rows are in "
     page = render(rows)
@@ -309,7 +310,7 @@ def test_beyond_a_limit_rows_are_left_out_and_the_place_of_all_is_named(render, 
 
 
 def test_packed_rows_of_all_tables_together_are_bounded_by_taking_from_the_largest(render, monkeypatch):
-    monkeypatch.setattr(pagerows, "PACKED_BYTES", 60_000)
+    monkeypatch.setattr(page_rows, "PACKED_BYTES", 60_000)
     columns = [f"{column.name} {column.type}" for column in KERNEL.columns]
     small = ResultTable(view("small", columns, KERNEL.order), kernels(*((f"k{i}", 1, i) for i in range(90))).rows)
     large = kernels(*((f"kernel_{i}", i * 7919 % 5003, i) for i in range(30_000)))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from py_mini_racer import MiniRacer
 
 from pipeline.catalog.header import Column
-from pipeline.render import html
-from pipeline.render.cells import EXACT_UNITS, cell
+from pipeline.render.page import html
+from pipeline.render.page.cells import EXACT_UNITS, cell
 from pipeline.render.units import prefix
 from tests.test_html import PARTS, headline, kernels, render  # noqa: F401
 

@@ -37,5 +37,5 @@ def test_no_renderer_names_a_column_or_a_view(path):
 def test_no_template_names_a_column_of_its_own():
     """Words that a column and the page share are the page's: what is long and has a unit can only be a column."""
     columns = {name for name in names() if name.count("_") >= 2}
-    for path in sorted((RENDER / "templates").iterdir()):
+    for path in sorted((RENDER / "page" / "templates").iterdir()):
         assert not literals(path) & columns, path.name

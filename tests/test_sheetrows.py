@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.render.sheetrows import flags, numbers, rows_text, texts
+from pipeline.render.workbook.rows import flags, numbers, rows_text, texts
 
 UNICODE = st.text(st.characters(exclude_categories=["Cs"]))
 LOOKALIKES = st.lists(

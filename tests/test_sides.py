@@ -13,8 +13,9 @@ import pytest
 
 import pipeline
 from pipeline.catalog.header import Column
-from pipeline.render import units, xlsx
+from pipeline.render import units
 from pipeline.render.console import print_comparison
+from pipeline.render.workbook import xlsx
 from tests import traces
 from tests.page import Page
 

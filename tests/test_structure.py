@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "pipeline"
-FOUNDATION = {"errors", "schema", "version", "encoding"}
+FOUNDATION = {"errors", "schema", "version"}
 MAY_IMPORT = {
     "errors": set(),
     "schema": set(),
     "version": set(),
-    "encoding": set(),
     "alignment": {"alignment"},
     "catalog": FOUNDATION | {"catalog", "alignment"},
     "extract": FOUNDATION | {"extract"},

@@ -20,7 +20,7 @@ def test_the_wheel_is_whole_and_runs_elsewhere(tmp_path):
     assert sum(name.startswith("pipeline/sql/marts/") for name in names) == len(
         list((ROOT / "sql" / "marts").glob("*.sql"))
     )
-    assert any(name.startswith("pipeline/render/templates/") for name in names)
+    assert any(name.startswith("pipeline/render/page/templates/") for name in names)
     assert not any(name.startswith(("tests/", "fixtures/")) for name in names)
     site = tmp_path / "site"
     zipfile.ZipFile(wheel).extractall(site)  # what an installer does with a pure wheel

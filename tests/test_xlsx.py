@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 
 import pipeline
-from pipeline.render import units, xlsx
+from pipeline.render import units
 from pipeline.render.tabular import write_csv
+from pipeline.render.workbook import xlsx
 from tests import traces
 
 SHEETS = {

@@ -1,4 +1,4 @@
-"""What the name of a trace tells: the label of its run, its rank, and the stage of serving that it recorded."""
+"""What the name of a trace tells: the label of its run, its rank and its stage of serving; and a path as text."""
 
 from __future__ import annotations
 
@@ -107,3 +107,8 @@ def _rank(own: dict[str, _Coordinate], all_of_them: Sequence[dict[str, _Coordina
     used = next((end for end in ends if len({place[:end] for place in places}) == len(places)), len(kinds))
     sizes = [1 + max(place[end] for place in places) for end in range(used)]
     return sum(own[kind].number * prod(sizes[:end]) for end, kind in enumerate(kinds[:used]))
+
+
+def storable(text: str) -> str:
+    r"""Text as UTF-8 has it: of a path with other bytes, which Python holds as lone surrogates, these as `\udcff`."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.encoding import storable
+from pipeline.extract.filename import storable
 from pipeline.schema import RAW_TABLES
 
 

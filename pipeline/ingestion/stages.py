@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from pipeline.encoding import storable
 from pipeline.errors import InputError, UsageError
+from pipeline.extract.filename import storable
 from pipeline.ingestion.options import Progress, ReadOptions
 from pipeline.ingestion.workers import ahead, core_shares, executor, worker_count
 from pipeline.schema import RAW_TABLES

@@ -24,11 +24,11 @@ def writers(wanted: Iterable[str]) -> dict[str, Writer]:
         raise UsageError(f"no file {', '.join(sorted(unknown))}; there are: {', '.join(FILES)}")
     found: dict[str, Writer] = {}
     if "xlsx" in wanted:
-        from pipeline.render.xlsx import write_xlsx  # noqa: PLC0415
+        from pipeline.render.workbook.xlsx import write_xlsx  # noqa: PLC0415
 
         found[".xlsx"] = write_xlsx
     if "html" in wanted:
-        from pipeline.render.html import prepare, write_html  # noqa: PLC0415
+        from pipeline.render.page.html import prepare, write_html  # noqa: PLC0415
 
         prepare()
         found[".html"] = write_html

@@ -23,11 +23,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pipeline.catalog.header import Column, View
 from pipeline.comparison.result import Comparison, ResultTable, Side
 from pipeline.render import units
-from pipeline.render.cells import TEXT_TYPES, Cell, cell, largest_difference
 from pipeline.render.headline import Headline, depth_column, headlines, indented
 from pipeline.render.names import clipped
-from pipeline.render.pagerows import PACKED_BYTES, PackedRows, packed, ranked
-from pipeline.render.tree import Node, Tree, tree
+from pipeline.render.page.cells import TEXT_TYPES, Cell, cell, largest_difference
+from pipeline.render.page.rows import PACKED_BYTES, PackedRows, packed, ranked
+from pipeline.render.page.tree import Node, Tree, tree
 from pipeline.version import VERSION
 
 # What is plain HTML takes at most this, charts and trees included; packed rows come on top.

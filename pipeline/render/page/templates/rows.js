@@ -14,7 +14,7 @@ function textAt(column, row) {
   return code === null ? "" : column.texts[code];
 }
 
-// A cell as pipeline/render/cells.py has it: what is shown, the exact value, the class of its style.
+// A cell as pipeline/render/page/cells.py has it: what is shown, the exact value, the class of its style.
 function cellOf(column, row) {
   if (column.texts) return { text: textAt(column, row), exact: null, style: column.style };
   const value = column.values[row];

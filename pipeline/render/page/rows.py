@@ -18,10 +18,10 @@ from isal import igzip
 from pipeline.catalog.header import Column
 from pipeline.comparison.result import ResultTable
 from pipeline.render import units
-from pipeline.render.cells import EXACT_UNITS, TEXT_TYPES, largest_difference, text_style
 from pipeline.render.headline import indented
 from pipeline.render.marks import marks
 from pipeline.render.names import clipped
+from pipeline.render.page.cells import EXACT_UNITS, TEXT_TYPES, largest_difference, text_style
 
 # Rows of a table: the first of these with which the packed rows of all tables stay below PACKED_BYTES.
 ROW_LIMITS = (200_000, 100_000, 50_000, 20_000, 5_000, 1_000, 100, 0)

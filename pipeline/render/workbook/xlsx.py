@@ -19,8 +19,8 @@ from pipeline.comparison.result import Comparison, ResultTable
 from pipeline.render import units
 from pipeline.render.headline import indented
 from pipeline.render.marks import marks
-from pipeline.render.sheetrows import SheetRows, flags, numbers, pack, rows_text, texts
 from pipeline.render.tabular import harmless
+from pipeline.render.workbook.rows import SheetRows, flags, numbers, pack, rows_text, texts
 
 SHEET_ROWS = 1_048_576
 HEADER_ROWS = 2

@@ -1,0 +1,1 @@
+"""The workbook: one sheet a table, rows streamed into the file format."""
