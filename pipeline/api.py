@@ -88,15 +88,7 @@ def compare(
     choice, options = choice or Choice(), options or ReadOptions()
     house = _warehouse(warehouse, options.memory, choice.own_views)
     views = choice.views(house.catalog)
-    sources = {given: source for given in (base, comparison) if (source := _source(house, given, options)) is not None}
-    if options.flow_category is not None and not sources:
-        raise UsageError(
-            "--gpu-flow-cat says how a trace is read, and both runs are in the warehouse already; ingest with it"
-        )
-    wanted = [(source, storable(source.name)) for source in sources.values()]
-    done = ingest_sources(house, wanted, False, options)
-    ingested = dict(zip(sources, (run.run_id for run in done), strict=True))
-    run_ids = [ingested.get(given) or _known_run(house, os.fspath(given)) for given in (base, comparison)]
+    run_ids, read_notes = _runs_of(house, (base, comparison), options)
     with house.open_up_to_date(sorted(set(run_ids))) as connection:
         _tell_refused(house)
         views = [view for view in views if str(view.file) not in house.refused]
@@ -116,11 +108,25 @@ def compare(
         CATALOG_VERSION,
         house.catalog.fingerprint,
         choice.told | (matching.told if matching else {}),
-        tuple(dict.fromkeys((*(run.note for run in done if run.note), *notes(sides)))),
+        tuple(dict.fromkeys((*read_notes, *notes(sides)))),
     )
     if output is None:
         return result
     return replace(result, files=tuple(write_files(result, Path(output), to_write)))
+
+
+def _runs_of(house: Warehouse, given: Sequence[PathLike], options: ReadOptions) -> tuple[list[str], list[str]]:
+    """Ids of the runs that are given by path, id or label, ingested where they are paths; and notes on these."""
+    sources = {one: source for one in given if (source := _source(house, one, options)) is not None}
+    if options.flow_category is not None and not sources:
+        raise UsageError(
+            "--gpu-flow-cat says how a trace is read, and both runs are in the warehouse already; ingest with it"
+        )
+    wanted = [(source, storable(source.name)) for source in sources.values()]
+    done = ingest_sources(house, wanted, False, options)
+    ingested = dict(zip(sources, (run.run_id for run in done), strict=True))
+    run_ids = [ingested.get(one) or _known_run(house, os.fspath(one)) for one in given]
+    return run_ids, [run.note for run in done if run.note]
 
 
 def _sources(path: Path, options: ReadOptions) -> Iterator[Source]:

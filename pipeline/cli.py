@@ -3,39 +3,46 @@
 from __future__ import annotations
 
 import sys
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 import pipeline
+from pipeline.arguments import (
+    AverageStepOption,
+    Base,
+    BaseStepOption,
+    Compared,
+    ComparisonStepOption,
+    DebugOption,
+    DetailsOption,
+    FlowOption,
+    Form,
+    Format,
+    InputShapeOption,
+    MaxKernelOption,
+    MemoryOption,
+    ModulesOption,
+    NameMapOption,
+    OnlyOption,
+    OutputOption,
+    PageOption,
+    PreferOption,
+    SkipOption,
+    StrictOption,
+    TopOption,
+    ViewsOption,
+    WarehouseOption,
+    WorkbookOption,
+    WorkersOption,
+)
 from pipeline.comparison.dropin import translated
 from pipeline.render.terminal import errors, printing, progress_bars, run_in_utf8
 from pipeline.render.units import printable
 
 # What a command needs is imported in it: all of it together takes four fifths of the time that `--help` would take.
-if TYPE_CHECKING:
-    pass
-
-
-class Format(str, Enum):
-    """Output formats of `sql`."""
-
-    table = "table"
-    csv = "csv"
-    json = "json"
-    markdown = "markdown"
-
-
-class Form(str, Enum):
-    """Forms of an Ascend profile."""
-
-    database = "database"
-    text = "text"
-
-
 app = typer.Typer(
     cls=TyperGroup,
     no_args_is_help=True,
@@ -43,42 +50,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Profiler traces in, SQL answers out: why is this run slower or bigger than that one, and where?",
 )
-WarehouseOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--warehouse",
-        "-w",
-        metavar="DIR",
-        help="Warehouse folder (default: $TRACEMILL_WAREHOUSE, else ./tracemill-warehouse).",
-    ),
-]
-ViewsOption = Annotated[
-    Path | None,
-    typer.Option("--views", metavar="DIR", help="Folder of your own views (besides views/ in the warehouse)."),
-]
-StrictOption = Annotated[
-    bool, typer.Option("--strict", help="Fail on a trace that had to be mended, or that was passed over in a folder.")
-]
-MemoryOption = Annotated[
-    str | None,
-    typer.Option("--memory", metavar="SIZE", help="Memory for DuckDB, such as 2GB (default: half of the machine)."),
-]
-WorkersOption = Annotated[
-    int,
-    typer.Option("--workers", metavar="N", min=0, help="Files read at once (0: all that cores and memory bear)."),
-]
-PreferOption = Annotated[
-    Form, typer.Option("--prefer", help="What to read where an Ascend profile holds text and database.")
-]
-FlowOption = Annotated[
-    str | None,
-    typer.Option(
-        "--gpu-flow-cat",
-        metavar="NAME",
-        help="Category of the flows that tell launches where correlation ids do not (default: any).",
-    ),
-]
-DebugOption = Annotated[bool, typer.Option("--debug", help="Show a traceback on errors.")]
 
 
 class _Compare(TyperCommand):
@@ -91,44 +62,24 @@ class _Compare(TyperCommand):
 
 @app.command(cls=_Compare)
 def compare(
-    base: Annotated[str, typer.Argument(metavar="BASE", help="Trace file, run id or label to compare with.")],
-    comparison: Annotated[str, typer.Argument(metavar="COMPARISON", help="Trace file, run id or label to compare.")],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the workbook and the page.")
-    ] = Path(),
+    base: Base,
+    comparison: Compared,
+    output: OutputOption = Path(),
     warehouse: WarehouseOption = None,
-    only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="VIEW", help="Only this comparison (repeatable).")
-    ] = None,
-    skip: Annotated[
-        list[str] | None, typer.Option("--skip", metavar="VIEW", help="Not this comparison (repeatable).")
-    ] = None,
-    base_step: Annotated[
-        int | None, typer.Option("--base-step", metavar="N", help="Only this step of the base.")
-    ] = None,
-    comparison_step: Annotated[
-        int | None, typer.Option("--comparison-step", metavar="N", help="Only this step of the comparison.")
-    ] = None,
+    only: OnlyOption = None,
+    skip: SkipOption = None,
+    base_step: BaseStepOption = None,
+    comparison_step: ComparisonStepOption = None,
     own_views: ViewsOption = None,
-    average_step: Annotated[
-        bool, typer.Option("--average-step", help="Compare average complete steps instead of whole runs.")
-    ] = False,
-    top: Annotated[int, typer.Option("--top", metavar="N", min=0, help="Rows of each table on screen.")] = 10,
-    xlsx: Annotated[bool, typer.Option("--xlsx/--no-xlsx", help="Write the workbook.")] = True,
-    html: Annotated[bool, typer.Option("--html/--no-html", help="Write the HTML page.")] = True,
-    details: Annotated[bool, typer.Option("--details/--no-details", help="Include tables with a row per call.")] = True,
-    modules: Annotated[
-        bool, typer.Option("--modules/--disable-module", help="Show modules, where both runs have them, not operators.")
-    ] = True,
-    max_kernel_num: Annotated[
-        int | None, typer.Option("--max-kernel-num", metavar="N", help="Open operators with more kernels (N > 3).")
-    ] = None,
-    use_input_shape: Annotated[
-        bool, typer.Option("--use-input-shape", help="Pair operators by name and input shapes.")
-    ] = False,
-    op_name_map: Annotated[
-        str | None, typer.Option("--op-name-map", metavar="FILE|JSON", help="Names to take for others when pairing.")
-    ] = None,
+    average_step: AverageStepOption = False,
+    top: TopOption = 10,
+    xlsx: WorkbookOption = True,
+    html: PageOption = True,
+    details: DetailsOption = True,
+    modules: ModulesOption = True,
+    max_kernel_num: MaxKernelOption = None,
+    use_input_shape: InputShapeOption = False,
+    op_name_map: NameMapOption = None,
     strict: StrictOption = False,
     prefer: PreferOption = Form.database,
     gpu_flow_cat: FlowOption = None,

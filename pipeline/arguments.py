@@ -1,0 +1,96 @@
+"""Arguments and options of the commands, as typer takes them."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Format(str, Enum):
+    """Output formats of `sql`."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    markdown = "markdown"
+
+
+class Form(str, Enum):
+    """Forms of an Ascend profile."""
+
+    database = "database"
+    text = "text"
+
+
+WarehouseOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--warehouse",
+        "-w",
+        metavar="DIR",
+        help="Warehouse folder (default: $TRACEMILL_WAREHOUSE, else ./tracemill-warehouse).",
+    ),
+]
+ViewsOption = Annotated[
+    Path | None,
+    typer.Option("--views", metavar="DIR", help="Folder of your own views (besides views/ in the warehouse)."),
+]
+StrictOption = Annotated[
+    bool, typer.Option("--strict", help="Fail on a trace that had to be mended, or that was passed over in a folder.")
+]
+MemoryOption = Annotated[
+    str | None,
+    typer.Option("--memory", metavar="SIZE", help="Memory for DuckDB, such as 2GB (default: half of the machine)."),
+]
+WorkersOption = Annotated[
+    int,
+    typer.Option("--workers", metavar="N", min=0, help="Files read at once (0: all that cores and memory bear)."),
+]
+PreferOption = Annotated[
+    Form, typer.Option("--prefer", help="What to read where an Ascend profile holds text and database.")
+]
+FlowOption = Annotated[
+    str | None,
+    typer.Option(
+        "--gpu-flow-cat",
+        metavar="NAME",
+        help="Category of the flows that tell launches where correlation ids do not (default: any).",
+    ),
+]
+DebugOption = Annotated[bool, typer.Option("--debug", help="Show a traceback on errors.")]
+# Of `compare` alone.
+Base = Annotated[str, typer.Argument(metavar="BASE", help="Trace file, run id or label to compare with.")]
+Compared = Annotated[str, typer.Argument(metavar="COMPARISON", help="Trace file, run id or label to compare.")]
+OutputOption = Annotated[
+    Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the workbook and the page.")
+]
+OnlyOption = Annotated[
+    list[str] | None, typer.Option("--only", metavar="VIEW", help="Only this comparison (repeatable).")
+]
+SkipOption = Annotated[
+    list[str] | None, typer.Option("--skip", metavar="VIEW", help="Not this comparison (repeatable).")
+]
+BaseStepOption = Annotated[int | None, typer.Option("--base-step", metavar="N", help="Only this step of the base.")]
+ComparisonStepOption = Annotated[
+    int | None, typer.Option("--comparison-step", metavar="N", help="Only this step of the comparison.")
+]
+AverageStepOption = Annotated[
+    bool, typer.Option("--average-step", help="Compare average complete steps instead of whole runs.")
+]
+TopOption = Annotated[int, typer.Option("--top", metavar="N", min=0, help="Rows of each table on screen.")]
+WorkbookOption = Annotated[bool, typer.Option("--xlsx/--no-xlsx", help="Write the workbook.")]
+PageOption = Annotated[bool, typer.Option("--html/--no-html", help="Write the HTML page.")]
+DetailsOption = Annotated[bool, typer.Option("--details/--no-details", help="Include tables with a row per call.")]
+ModulesOption = Annotated[
+    bool, typer.Option("--modules/--disable-module", help="Show modules, where both runs have them, not operators.")
+]
+MaxKernelOption = Annotated[
+    int | None, typer.Option("--max-kernel-num", metavar="N", help="Open operators with more kernels (N > 3).")
+]
+InputShapeOption = Annotated[bool, typer.Option("--use-input-shape", help="Pair operators by name and input shapes.")]
+NameMapOption = Annotated[
+    str | None, typer.Option("--op-name-map", metavar="FILE|JSON", help="Names to take for others when pairing.")
+]
