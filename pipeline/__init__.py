@@ -28,7 +28,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the api where it is first used: the help of a command needs neither DuckDB nor Arrow."""
+    """Import the API on first use: `--help` needs neither DuckDB nor Arrow."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from pipeline import api  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""What the package does: ingest traces, compare runs, query the warehouse. The command line only calls this."""
+"""The public API: ingest traces, compare runs, query the warehouse. The command line calls nothing else."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def ingest(
     warehouse: PathLike | None = None,
     options: ReadOptions | None = None,
 ) -> list[Ingested]:
-    """Ingest traces and profile folders (or folders with all of these in them), each as one run.
+    """Ingest traces and profile folders (or folders that contain them), each as one run.
 
-    `label` names the execution, one for all sources, with the stage of serving behind it where their names tell several
-    (`…-TP-0-EXTEND`, `…-TP-0-DECODE`); without it each run is named after its file or folder. What in a folder looks
-    like a profile and is not read gives a LeftOutWarning; with `strict` it is an error. Raises InputError for the first
-    source that cannot be read; runs ingested before it stay.
+    `label` names the execution and is the same for all sources. If their names show several serving stages
+    (`…-TP-0-EXTEND`, `…-TP-0-DECODE`), the stage is appended to the label. Without `label` each run is named after its
+    file or folder. Anything in a folder that looks like a profile but is not read causes a LeftOutWarning, or an error
+    with `strict`. Raises InputError for the first source that cannot be read; runs ingested before it stay.
     """
     from pipeline.extract.filename import labels_of  # noqa: PLC0415
 
@@ -80,10 +80,10 @@ def compare(
 ) -> Comparison:
     """Compare two runs, each a trace or profile folder (ingested first), a run id or a label in the warehouse.
 
-    Returns the result tables as Arrow; with `output` it also writes `files`, a workbook and an HTML page, into that
-    folder. `choice` says what of the runs is compared and which tables show it, `matching` what operators are
-    paired by, `options` how files are read. A file of your own views that is refused gives a LeftOutWarning. Raises
-    UsageError for an unknown run, step or view.
+    Returns the result tables as Arrow. With `output` it also writes `files`, a workbook and an HTML page, into that
+    folder. `choice` selects the scopes and the tables, `matching` says how operators are paired, `options` how files
+    are read. Each file of your own views that is refused causes a LeftOutWarning. Raises UsageError for an unknown run,
+    step or view.
     """
     choice, options = choice or Choice(), options or ReadOptions()
     house = _warehouse(warehouse, options.memory, choice.own_views)
@@ -99,7 +99,7 @@ def compare(
         ]
         with query_pool(connection, house.at_once(run_ids)) as submit:
             begun = begin_tables(submit, views, sides, matching or Matching())
-            to_write = {} if output is None else writers(files)  # queries leave the time for it
+            to_write = {} if output is None else writers(files)  # made ready while the queries run
             found = finish_tables(views, begun)
     result = Comparison(
         sides[0],
@@ -116,11 +116,11 @@ def compare(
 
 
 def _runs_of(house: Warehouse, given: Sequence[PathLike], options: ReadOptions) -> tuple[list[str], list[str]]:
-    """Ids of the runs that are given by path, id or label, ingested where they are paths; and notes on these."""
+    """Run ids of what a user gave as paths, ids or labels, and notes on the runs that were ingested from paths."""
     sources = {one: source for one in given if (source := _source(house, one, options)) is not None}
     if options.flow_category is not None and not sources:
         raise UsageError(
-            "--gpu-flow-cat says how a trace is read, and both runs are in the warehouse already; ingest with it"
+            "--gpu-flow-cat says how to read a trace, and both runs are in the warehouse already; use it with `ingest`"
         )
     wanted = [(source, storable(source.name)) for source in sources.values()]
     done = ingest_sources(house, wanted, False, options)
@@ -130,8 +130,8 @@ def _runs_of(house: Warehouse, given: Sequence[PathLike], options: ReadOptions) 
 
 
 def _sources(path: Path, options: ReadOptions) -> Iterator[Source]:
-    """Runs of a path; what looks like another and is not read is an error with `strict`, else a warning each."""
-    # Imported where they are used: the readers of all formats take a tenth of the start of every other command.
+    """Runs of a path. Each thing that looks like a run but is not read is warned of; with `strict` it is an error."""
+    # Imported on use: loading the readers would add a tenth to the start-up time of every other command.
     from pipeline.extract.source import find_sources  # noqa: PLC0415
 
     found = find_sources(path, options.prefer)
@@ -144,14 +144,14 @@ def _sources(path: Path, options: ReadOptions) -> Iterator[Source]:
 
 
 def _source(house: Warehouse, given: PathLike, options: ReadOptions) -> Source | None:
-    """What to ingest for what a user named; None for a run id or a label in the warehouse."""
+    """The source to ingest for a path; None for a run id or a label in the warehouse."""
     path = Path(given)
     if not path.exists() or os.fspath(given) in _names(house):
         return None
     found = list(_sources(path, options))
     if len(found) > 1:
         raise UsageError(
-            f"{path}: {len(found)} traces; ingest the folder and compare two of its runs, or name one of them"
+            f"{path}: holds {len(found)} traces; ingest the folder and compare two of its runs, or name one of them"
         )
     return found[0]
 
@@ -162,7 +162,7 @@ def _names(house: Warehouse) -> set[str]:
 
 
 def _known_run(house: Warehouse, name: str) -> str:
-    """Run id of a run id or of a label with one run. Raises UsageError where there is none or more than one."""
+    """The run id that a run id or label stands for. Raises UsageError if no run or more than one matches."""
     manifests, name = house.manifests(), storable(name)
     if name in manifests:
         return name
@@ -171,14 +171,14 @@ def _known_run(house: Warehouse, name: str) -> str:
         raise UsageError(f"label {name!r} names {len(labelled)} runs; give one of: {', '.join(labelled)}")
     if not labelled:
         known = ", ".join(manifests) or "none yet"
-        raise UsageError(f"{name!r} is no file or folder, and no run of {house.folder}; runs there: {known}")
+        raise UsageError(f"{name!r} is neither a file or folder nor a run of {house.folder}; runs there: {known}")
     return labelled[0]
 
 
 def query(
     sql: str, *, warehouse: PathLike | None = None, memory: str | None = None, own_views: PathLike | None = None
 ) -> pa.Table:
-    """Run one SELECT over the warehouse, read-only, and return its rows. `own_views` as in `compare`.
+    """Run one SELECT over the warehouse, read-only, and return its rows. `own_views` is as in `Choice`.
 
     Raises UsageError for anything but one SELECT, and for an error in the query.
     """
@@ -196,7 +196,7 @@ def query(
             if statements[0].type == duckdb.StatementType.EXPLAIN and not _explains_select(connection, sql):
                 raise UsageError("only a SELECT can be explained")
             return connection.sql(sql).to_arrow_table()
-        except (duckdb.IOException, duckdb.OutOfMemoryException):  # no fault of the query
+        except (duckdb.IOException, duckdb.OutOfMemoryException):  # not the query's fault
             raise
         except duckdb.Error as error:
             raise UsageError(f"the query failed: {error}") from error
@@ -208,7 +208,7 @@ def _explains_select(connection: duckdb.DuckDBPyConnection, sql: str) -> bool:
 
 
 def table(view: str, *, run: str | None = None, warehouse: PathLike | None = None) -> ResultTable:
-    """All rows of a public view, or those of one run (run id or label), in the view's order."""
+    """All rows of a public view, or those of one run (by run id or label), in the view's order."""
     house = Warehouse(warehouse_folder(warehouse))
     found = house.catalog.mart(view)
     parameters = {"run": _known_run(house, run)} if run else {}
@@ -220,7 +220,7 @@ def table(view: str, *, run: str | None = None, warehouse: PathLike | None = Non
 
 
 def views(*, warehouse: PathLike | None = None, own_views: PathLike | None = None) -> Catalog:
-    """The catalog of views that this version answers, with a user's own ones of a warehouse and of a folder."""
+    """The catalog of built-in views and of the user's own, from the warehouse and from the folder `own_views`."""
     found = _warehouse(warehouse, None, own_views)
     _tell_refused(found)
     return found.catalog
@@ -229,13 +229,13 @@ def views(*, warehouse: PathLike | None = None, own_views: PathLike | None = Non
 def _warehouse(folder: PathLike | None, memory: str | None, own_views: PathLike | None) -> Warehouse:
     own = None if own_views is None else Path(own_views)
     if own is not None and not own.is_dir():
-        raise UsageError(f"{own}: no folder of views")
+        raise UsageError(f"{own}: not a folder; give a folder with SQL files of your own views")
     return Warehouse(warehouse_folder(folder), memory, own)
 
 
 def _tell_refused(house: Warehouse) -> None:
     for path, reason in house.refused.items():
-        warnings.warn(f"{path}: this view is left out: {reason}", LeftOutWarning, stacklevel=3)
+        warnings.warn(f"{path}: this view was left out: {reason}", LeftOutWarning, stacklevel=3)
 
 
 __all__ = [

@@ -1,53 +1,53 @@
-"""Typed errors: each message says what is wrong and what to do; the class decides the exit code."""
+"""Errors that users see: each message says what is wrong and what to do; the class decides the exit code."""
 
 import errno
 import os
 import re
 
-# How DuckDB tells that the system has refused: by number behind its own words, or in them.
+# DuckDB reports the reason of a failed system call as an `errno` after its message, or inside it.
 _ERRNO = re.compile(r'"errno":"(\d+)"')
 _REASON = re.compile(r'Could not write file "[^"]*": (.+)')
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class TracemillError(Exception):
-    """Base of everything this package raises on purpose. `exit_code` is what the command line returns."""
+    """Base of every error that this package raises on purpose. `exit_code` is that of the command line."""
 
     exit_code = 1
 
 
 class UsageError(TracemillError):
-    """The request names something that does not exist or is ambiguous: a run, a step, a view."""
+    """The request names something that does not exist or is ambiguous, such as a run, a step or a view."""
 
     exit_code = 2
 
 
 class InputError(TracemillError):
-    """A source file cannot be read, or holds nothing that can be analysed."""
+    """A source file cannot be read, or contains nothing that can be analysed."""
 
     exit_code = 3
 
 
 class WarehouseError(TracemillError):
-    """The warehouse folder is missing, unreadable, or of another version."""
+    """The warehouse folder is missing, cannot be read or written, or is of another version."""
 
     exit_code = 4
 
 
 class OutputError(TracemillError):
-    """A result cannot be written: the workbook, the page, or what goes to the standard output."""
+    """A result cannot be written: the workbook, the page, or text on standard output."""
 
     exit_code = 5
 
 
 class CatalogError(TracemillError):
-    """A SQL file breaks the contract of the catalog: a fault of the package or of an extension, not of the data."""
+    """A SQL file or a seed, built-in or a user's own, breaks the catalog's contract. The data is not at fault."""
 
     exit_code = 4
 
 
 def write_failure(where: object, error: Exception, other: str = "") -> str:
-    """Why something cannot be written, and what to do; `other` says how another place is chosen."""
+    """A message: why something cannot be written, and what to do. `other` says how to choose another place."""
     number = getattr(error, "errno", None)
     if number is None and (told := _ERRNO.search(str(error))):
         number = int(told[1])
@@ -58,4 +58,4 @@ def write_failure(where: object, error: Exception, other: str = "") -> str:
 
 
 class LeftOutWarning(UserWarning):
-    """Something in a folder looks like a profile and is not read."""
+    """Something was left out: a file or folder that looks like a profile, or a user's own view."""

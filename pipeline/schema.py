@@ -1,8 +1,8 @@
 """The raw tables: the contract between extractors and SQL.
 
-Every extractor yields batches of these schemas; `staging` views read nothing else. Times are integer nanoseconds
-on the clock of the trace; sizes are bytes. `run_id` is not stored in the files: it is the partition key.
-A change of any schema needs a new RAW_SCHEMA_VERSION, and older partitions are then extracted again.
+Every extractor yields batches with these schemas; `staging` views read nothing else. Times are integer nanoseconds on
+the trace's clock; sizes are bytes. `run_id` is not stored in the files: it is the partition key. A change to any schema
+needs a new RAW_SCHEMA_VERSION; users must then ingest older runs again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pyarrow as pa
 RAW_SCHEMA_VERSION = 3
 
 # Typed columns taken from an event's args: column -> (type, spellings of the key in order of preference). Spellings
-# differ between PyTorch versions and between writers; everything else stays reachable as `args->>'key'`.
+# differ between PyTorch versions and between profilers. All other arguments are available as `args->>'key'`.
 EVENT_ARGUMENTS: dict[str, tuple[pa.DataType, tuple[str, ...]]] = {
     "correlation": (pa.int64(), ("correlation", "correlation_id", "correlationId")),
     "external_id": (pa.int64(), ("External id", "external id", "External ID")),
@@ -30,14 +30,14 @@ EVENT_ARGUMENTS: dict[str, tuple[pa.DataType, tuple[str, ...]]] = {
     "input_shapes": (pa.string(), ("Input Dims",)),
     "input_types": (pa.string(), ("Input type",)),
 }
-# Ids among them. Some writers print all 64 bits as an unsigned number: from 2^63 on, the column has the negative number
-# of the same bits.
+# Ids among them. Some profilers print all 64 bits as an unsigned number. From 2^63 on, the column has the negative
+# number with the same bits.
 ID_ARGUMENTS = frozenset(EVENT_ARGUMENTS) - {
     "device", "bytes", "device_type", "total_allocated", "total_reserved", "input_shapes", "input_types"
 }  # fmt: skip
 
 RAW_TABLES: dict[str, pa.Schema] = {
-    # One row per run: what is known about it as a whole.
+    # One row per run: facts about the whole run.
     "run": pa.schema(
         [
             ("label", pa.string()),
@@ -54,8 +54,8 @@ RAW_TABLES: dict[str, pa.Schema] = {
             ("tool_version", pa.string()),
         ]
     ),
-    # One row per kind of trouble met while reading; `event_index` is the first event concerned, `byte_offset` its place
-    # in the decompressed text (in UTF-8).
+    # One row per kind of problem found while reading. `event_index` is the first event concerned, `byte_offset` its
+    # offset in the decompressed text (in UTF-8).
     "problem": pa.schema(
         [
             ("kind", pa.string()),
@@ -65,10 +65,9 @@ RAW_TABLES: dict[str, pa.Schema] = {
             ("detail", pa.string()),
         ]
     ),
-    # One row per key of the JSON object around the events, value as JSON text.
+    # One row per key of the JSON object around the events; the value is JSON text.
     "trace_metadata": pa.schema([("key", pa.string()), ("value", pa.string())]),
-    # One row per trace event, in file order; `event_index` is its place among the events of the file, where those that
-    # were dropped take a number, too.
+    # One row per trace event, in file order. `event_index` counts all events of the file, dropped ones included.
     "event": pa.schema(
         [
             ("event_index", pa.int64()),
@@ -84,8 +83,8 @@ RAW_TABLES: dict[str, pa.Schema] = {
             ("args", pa.string()),
         ]
     ),
-    # One row per task that an Ascend device ran, with what CANN says about it; collectives are rows, too. `event_index`
-    # goes on from the events of the run.
+    # One row per task that an Ascend device ran, collectives included, with CANN's details. `event_index` continues the
+    # count of the run's events.
     "kernel_detail": pa.schema(
         [
             ("event_index", pa.int64()),
@@ -112,7 +111,7 @@ RAW_TABLES: dict[str, pa.Schema] = {
             ("args", pa.string()),
         ]
     ),
-    # One row per allocation of device memory, with its release; totals are those of the allocator.
+    # One row per allocation of device memory, with its release. Totals are the allocator's.
     "allocation": pa.schema(
         [
             ("event_index", pa.int64()),
@@ -128,7 +127,7 @@ RAW_TABLES: dict[str, pa.Schema] = {
             ("args", pa.string()),
         ]
     ),
-    # One row per sample of the memory that a component of the software holds on a device.
+    # One row per sample of the device memory that a software component holds.
     "memory_sample": pa.schema(
         [
             ("event_index", pa.int64()),
@@ -140,9 +139,9 @@ RAW_TABLES: dict[str, pa.Schema] = {
             ("args", pa.string()),
         ]
     ),
-    # One row per row of a table of sums that the profiler wrote itself: `source` says which (op_statistic,
-    # api_statistic, communication_statistic, operator_details, step_trace, step_trace_time). Kept to be held against
-    # what the events give; the other columns are in `args`.
+    # One row per row of a summary table that the profiler wrote. `source` names the table (op_statistic, api_statistic,
+    # communication_statistic, operator_details, step_trace, step_trace_time). These rows are kept to check figures
+    # computed from events; other columns are in `args`.
     "statistic": pa.schema(
         [
             ("event_index", pa.int64()),
@@ -158,8 +157,8 @@ RAW_TABLES: dict[str, pa.Schema] = {
             ("args", pa.string()),
         ]
     ),
-    # One row per collective or link between two ranks, as CANN's analysis of the communication has it: times, then for
-    # one transport (RDMA, SDMA, HCCS, …) of it the size and time of the transfer.
+    # One row per collective, or per link between two ranks, from CANN's communication analysis: its times, then the
+    # size and time of its transfers over one transport (RDMA, SDMA, HCCS, …).
     "communication": pa.schema(
         [
             ("event_index", pa.int64()),
@@ -183,33 +182,32 @@ RAW_TABLES: dict[str, pa.Schema] = {
     ),
 }
 
-# Troubles that were mended or set aside while reading, and what a person is told about them. A run with any of
-# them is marked as salvaged; those of a file that was cut mark it as incomplete.
+# Kinds of problem in a run's data, with the text that users read. The text follows a count ("3 × …").
 PROBLEM_KINDS: dict[str, str] = {
     "truncated": "the file ends inside the event array; complete events were kept",
     "envelope_cut": "the file ends inside the metadata around the events; the keys before that place were kept",
-    "event_dropped": "events are no valid JSON objects and were dropped",
-    "no_events": "traces hold no event",
-    "events_behind": "events stand behind the end of the first event array; they were read, too",
-    "not_events": "bytes that are neither events nor the metadata around them were left out",
+    "event_dropped": "events are not valid JSON objects and were dropped",
+    "no_events": "traces contain no events",
+    "events_behind": "events come after the end of the first event array; they were read, too",
+    "not_events": "bytes are neither events nor the metadata around them and were left out",
     "envelope_damaged": "the metadata around the events is damaged; the keys before that place were kept",
-    "envelope_differs": "keys of the metadata differ between documents of the file; the first value was kept",
-    "text_repaired": "events had invalid text (bytes, escapes or control characters) repaired",
+    "envelope_differs": "metadata keys have different values in the documents of the file; the first value was kept",
+    "text_repaired": "events had invalid text (bytes, escapes or control characters), which was repaired",
     "empty_file": "files of the profile are empty",
     "unreadable_file": "files of the profile are damaged, or not what their names say",
-    "empty_table": "tables of the profile have a header and no rows",
-    "missing_table": "files that such a profile has are missing",
-    "row_dropped": "rows of a table have another number of columns than its header and were dropped",
+    "empty_table": "tables of the profile have a header but no rows",
+    "missing_table": "files that such a profile should have are missing",
+    "row_dropped": "rows of a table do not have as many columns as its header and were dropped",
     "non_finite": "NaN or infinite values were stored as NULL",
     "trailing_bytes": "bytes after the end of the compressed data were ignored",
     "no_time": "device activities without a usable time were quarantined",
     "untimed_call": "host calls without a usable time were left out",
-    "unpaired": "begins without an end, or ends without a begin, were left out",
-    "not_understood": "events are not understood and in no figure (seeds/event_category.csv, seeds/track.csv)",
-    "overlap_analysis": "figures of the profiler's Overlap Analysis, which are shown, do not agree with the activities",
-    "flow_category": "the category that --gpu-flow-cat named links no device activity that lacks a launch",
-    "collective_size": "sizes of a collective's input and output contradict each other, or the number of ranks",
+    "unpaired": "begin events without an end, or end events without a begin, were left out",
+    "not_understood": "events are not understood and count in no figure (seeds/event_category.csv, seeds/track.csv)",
+    "overlap_analysis": "figures of the profiler's Overlap Analysis, which are shown, disagree with the activities",
+    "flow_category": "the category given with --gpu-flow-cat links no device activity that lacks a launch",
+    "collective_size": "collectives have input and output sizes that contradict each other or the number of ranks",
     "overlap": "activities run past a later start on their own stream (suspect, unchanged)",
 }
-# Kinds whose detail says all, not the first of several; where there are several, each is told on a line of its own.
+# Kinds that are reported with every detail, each on a line of its own; of other kinds, only the first detail is shown.
 TOLD_APART = frozenset({"empty_file", "missing_table", "not_understood", "unpaired", "unreadable_file"})

@@ -134,7 +134,7 @@ def test_a_folder_without_traces_and_a_missing_path_say_so(tmp_path, house):
         pipeline.ingest(tmp_path, warehouse=house)
     with pytest.raises(InputError, match="no such file or folder"):
         pipeline.ingest(tmp_path / "nothing", warehouse=house)
-    with pytest.raises(UsageError, match="no file or folder, and no run"):
+    with pytest.raises(UsageError, match="neither a file or folder nor a run"):
         pipeline.compare("v1", "v2", warehouse=house)
 
 

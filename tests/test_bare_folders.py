@@ -61,7 +61,7 @@ def test_traces_beside_tables_that_are_not_theirs_are_runs_of_their_own(tmp_path
         traces.write(folder / name)
     found = pipeline.ingest(folder, warehouse=tmp_path / "house")
     assert [run.run_id for run in found] == ["results", "a", "b", "c"]
-    assert found[0].problems == ("1 × files that such a profile has are missing: trace_view.json",)
+    assert found[0].problems == ("1 × files that such a profile should have are missing: trace_view.json",)
     counts = "select run_id, event_count from marts.run where run_id in ('a', 'results')"
     assert pairs(tmp_path / "house", counts) == {"a": len(traces.SMALL), "results": 2}
 

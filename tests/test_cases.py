@@ -263,7 +263,7 @@ def test_06_the_ascend_twin_with_times_as_text_is_the_same_to_the_nanosecond(tmp
 
 def test_12_ascend_csv_with_nothing_in_many_ways(tmp_path):
     run = ingest(tmp_path, "12", "", label="csv")
-    assert run.problems == ("1 × files that such a profile has are missing: trace_view.json",)
+    assert run.problems == ("1 × files that such a profile should have are missing: trace_view.json",)
     found = rows(tmp_path, "select * from raw.kernel_detail order by event_index")
     assert sum(row["duration_ns"] for row in found) == 719_875
     assert [row["block_count"] for row in found] == [16, 16, 8, None, None, 1]

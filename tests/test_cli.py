@@ -59,7 +59,7 @@ def test_the_warehouse_comes_from_the_option_then_the_environment(run, tmp_path,
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["compare", "nothing", "nobody"], 2, "no file or folder, and no run"),
+        (["compare", "nothing", "nobody"], 2, "neither a file or folder nor a run"),
         (["compare", "t.json", "t.json", "--base-step", "3"], 2, "no step 3"),
         (["compare", "t.json", "t.json", "--only", "nothing"], 2, "there are: communication_comparison"),
         (["compare", "t.json"], 2, "Missing argument"),

@@ -128,4 +128,4 @@ def test_without_the_folder_nothing_of_it_is_there(house):
 def test_a_folder_that_is_not_there_is_told(house):
     done = run("views", "-w", house, "--views", "nowhere")
     assert done.exit_code == 2
-    assert "nowhere: no folder of views" in done.stderr
+    assert "nowhere: not a folder" in done.stderr
