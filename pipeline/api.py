@@ -20,7 +20,7 @@ from pipeline.comparison.result import Comparison, ResultTable, Side
 from pipeline.comparison.sides import notes, side
 from pipeline.comparison.tables import begin_tables, fetch, finish_tables
 from pipeline.errors import InputError, LeftOutWarning, TracemillError, UsageError
-from pipeline.extract.filename import storable
+from pipeline.extract.report import storable
 from pipeline.ingestion.options import Progress, ReadOptions
 from pipeline.ingestion.stages import Ingested, ingest_sources
 from pipeline.render.files import FILES, write_files, writers

@@ -277,7 +277,7 @@ def test_communication_is_read_by_operation_transport_and_link(tmp_path):
     operation = {"Communication Time Info": times, "Communication Bandwidth Info": bandwidth}
     content = {"step50": {"p2p": {}, "collective": {"hcom_allReduce__1@77": operation, "Total Op Info": operation}}}
     found, _ = read(communication, path, json.dumps(content))
-    assert format_of(path) is communication
+    assert format_of(path) is communication.FORMAT
     one, two = found
     assert (one["step"], one["kind"], one["name"], one["process_group"]) == (
         "50",
@@ -318,7 +318,7 @@ def test_what_is_known_about_a_recording(tmp_path):
 
 def test_a_database_is_recognised_by_its_bytes_and_a_damaged_one_is_an_error(tmp_path):
     path = write_database(Execution(), tmp_path) / "ASCEND_PROFILER_OUTPUT" / "ascend_pytorch_profiler_0.db"
-    assert format_of(path) is ascend_database
+    assert format_of(path) is ascend_database.FORMAT
     (run,) = pipeline.ingest(path, warehouse=tmp_path / "w")
     assert (run.run_id, run.problems) == ("ascend_pytorch_profiler_0", ())
     content = path.read_bytes()
@@ -415,7 +415,7 @@ def test_names_of_folders_and_databases(tmp_path, name, label, rank):
 def test_a_folder_without_a_profile_is_an_error(tmp_path):
     (tmp_path / "ASCEND_PROFILER_OUTPUT").mkdir()
     (tmp_path / "ASCEND_PROFILER_OUTPUT" / "l2_cache.csv").write_text("Stream Id,Task Id,Hit Rate\n1,2,3\n")
-    (tmp_path / "ASCEND_PROFILER_OUTPUT" / memory_record.NAME).mkdir()
+    (tmp_path / "ASCEND_PROFILER_OUTPUT" / memory_record.name).mkdir()
     with pytest.raises(InputError, match="no trace in this folder"):
         find_sources(tmp_path)
 

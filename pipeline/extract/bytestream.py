@@ -165,3 +165,8 @@ def _reencoded(blocks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
         decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
         raise Damaged(f"the text is damaged ({error.reason})") from error
+
+
+def beginning(path: Path) -> bytes:
+    """The first block of a file's text, empty where it has none. Raises InputError."""
+    return next(ByteStream(path).blocks(), b"")

@@ -23,6 +23,9 @@ import pyarrow as pa
 from pipeline.errors import InputError
 
 BLOCK_BYTES = 1 << 20
+# Endings of what a file may come wrapped in: compressed, or in an archive, which may be compressed itself.
+COMPRESSED = r"\.(?:gz|xz|bz2|zst|lz4)"
+ARCHIVE = rf"\.(?:zip|tgz|txz|tar(?:{COMPRESSED})?)"
 # Bytes that tell every container below; a tar has its sign behind the name of its first file.
 HEAD_BYTES = 512
 _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")

@@ -1,4 +1,4 @@
-"""What the name of a trace tells: the label of its run, its rank and its stage of serving; and a path as text."""
+"""What the name of a trace tells: the label of its run, its rank, and the stage of serving that it recorded."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from math import prod
 from pathlib import Path
 from typing import NamedTuple
 
-# Endings of what a file may come wrapped in: compressed, or in an archive, which may be compressed itself.
-COMPRESSED = r"\.(?:gz|xz|bz2|zst|lz4)"
-ARCHIVE = rf"\.(?:zip|tgz|txz|tar(?:{COMPRESSED})?)"
-_SUFFIXES = re.compile(
-    rf"(\.pt)?(\.trace)?(\.json|\.db|\.csv)?({COMPRESSED}|{ARCHIVE})?$|_ascend_(pt|ms)$", re.IGNORECASE
-)
+from pipeline.extract import recognition
+from pipeline.extract.containers import ARCHIVE, COMPRESSED
+
 _BEGIN, _END = r"(?:^|(?<=[._-]))", r"(?=$|[._-])"
 _RANK = re.compile(rf"{_BEGIN}rank[._-]?(\d+){_END}", re.IGNORECASE)
 # Kinds of parallelism, from the one whose ranks are next to one another to the one whose are furthest apart.
@@ -37,7 +34,9 @@ class _Coordinate(NamedTuple):
 
 def label_of(path: Path) -> str:
     """Label of a run that was given none: the name of its file or folder without the suffixes of a trace."""
-    return _SUFFIXES.sub("", path.name) or path.name
+    suffixes = "|".join(sorted({re.escape(known.suffix) for known in recognition.FORMATS}))
+    ending = rf"(\.pt)?(\.trace)?({suffixes})?({COMPRESSED}|{ARCHIVE})?$|_ascend_(pt|ms)$"
+    return re.sub(ending, "", path.name, flags=re.IGNORECASE) or path.name
 
 
 def rank_of(path: Path) -> int | None:
@@ -107,8 +106,3 @@ def _rank(own: dict[str, _Coordinate], all_of_them: Sequence[dict[str, _Coordina
     used = next((end for end in ends if len({place[:end] for place in places}) == len(places)), len(kinds))
     sizes = [1 + max(place[end] for place in places) for end in range(used)]
     return sum(own[kind].number * prod(sizes[:end]) for end, kind in enumerate(kinds[:used]))
-
-
-def storable(text: str) -> str:
-    r"""Text as UTF-8 has it: of a path with other bytes, which Python holds as lone surrogates, these as `\udcff`."""
-    return text.encode("utf-8", "backslashreplace").decode()

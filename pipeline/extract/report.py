@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.extract.filename import storable
 from pipeline.schema import RAW_TABLES
 
 
@@ -80,3 +79,8 @@ class Report:
             for p in self.problems.values()
         ]
         return pa.RecordBatch.from_pylist(rows, schema=RAW_TABLES["problem"])
+
+
+def storable(text: str) -> str:
+    r"""Text as UTF-8 has it: of a path with other bytes, which Python holds as lone surrogates, these as `\udcff`."""
+    return text.encode("utf-8", "backslashreplace").decode()

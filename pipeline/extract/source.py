@@ -5,30 +5,27 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
 
 from pipeline.errors import InputError
-from pipeline.extract import FORMS
-from pipeline.extract.ascend import database as ascend_database
+from pipeline.extract import FORMS, recognition
 from pipeline.extract.ascend import mindinsight
 from pipeline.extract.ascend.folder import OUTPUT, PROFILE, Folder, folders
 from pipeline.extract.ascend.selection import select
-from pipeline.extract.bytestream import ByteStream
-from pipeline.extract.filename import ARCHIVE, COMPRESSED, label_of
+from pipeline.extract.bytestream import beginning
+from pipeline.extract.containers import ARCHIVE
+from pipeline.extract.filename import label_of
+from pipeline.extract.format import Role
 from pipeline.extract.means import Means
-from pipeline.extract.recognition import Format, format_of
+from pipeline.extract.recognition import format_of, reader_of
 from pipeline.extract.report import Report
-from pipeline.extract.trace import kineto
 from pipeline.extract.walk import LeftOut, below
 from pipeline.schema import RAW_TABLES
 
-_MAY_BE_PROFILE = re.compile(rf"(?:\.json(?:{COMPRESSED})?|\.db|{ARCHIVE}|{PROFILE.pattern})$", re.IGNORECASE)
-# Names under which traces are handed over: such a file that is not one is named, not passed over.
-_OF_ANYTHING = re.compile(rf"{ARCHIVE}$", re.IGNORECASE)
-_TRACE_NAME = re.compile(r"trace|\.pt\.|(?:^|[._-])rank[._-]?\d|\.gz$", re.IGNORECASE)
+_ARCHIVE = re.compile(rf"{ARCHIVE}$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,8 @@ class Source:
 
     `note` says which of two forms of the same profile was taken, and what of it is not read; None where there is
     nothing to say. `troubles` are kinds of what the profile lacks, and the files. `flow_category` is what a person
-    calls the flows from launches to device activities: a fact of the run, which makes it another one.
+    calls the flows from launches to device activities: a fact of the run, which makes it another one. `profile_format`
+    names the form of a profile folder; None for a file.
     """
 
     path: Path
@@ -46,6 +44,7 @@ class Source:
     note: str | None = None
     troubles: tuple[tuple[str, tuple[str, ...]], ...] = ()
     flow_category: str | None = None
+    profile_format: str | None = None
 
     def extract(
         self, report: Report, progress: Callable[[Path, int], None] | None = None, threads: int = 1
@@ -55,9 +54,7 @@ class Source:
         Raises InputError for a file that cannot be read, and where all files together hold nothing.
         """
         for file in self.files:
-            found: Format | None = format_of(file)
-            if found is None and len(self.files) == 1:
-                found = kineto  # which says what is wrong with the file
+            found = reader_of(file) if len(self.files) == 1 else format_of(file)
             if found is None:
                 continue
             advance = (lambda size, file=file: progress(file, size)) if progress else None
@@ -76,16 +73,7 @@ class Source:
     @property
     def format(self) -> str:
         """Name of the format, or of the form of a profile folder."""
-        formats: list[Format] = [format_of(file) or kineto for file in self.files]
-        if len(formats) == 1 and self.path == self.files[0]:
-            return formats[0].NAME
-        name = self.path.name.lower()
-        family = "mindspore" if name.endswith("_ascend_ms") else "msprof" if name.startswith("prof_") else "ascend"
-        is_database = any(
-            found is ascend_database and ascend_database.is_profile(file)
-            for file, found in zip(self.files, formats, strict=True)
-        )
-        return f"{family}_{'database' if is_database else 'text'}"
+        return self.profile_format or reader_of(self.path).name
 
 
 @dataclass(frozen=True)
@@ -102,7 +90,7 @@ def find_sources(path: Path, prefer: str = FORMS[0]) -> Found:
     `prefer` is `database` or `text`: what to read where a profile folder has both. Raises InputError where none is.
     """
     if path.is_file():
-        if mindinsight.is_one(path.name, next(ByteStream(path).blocks(), b"")):
+        if mindinsight.is_one(path.name, beginning(path)):
             raise InputError(f"{path}: not read: {mindinsight.REASON}")
         return Found((Source(path, (path,), label_of(path)),))
     if not path.is_dir():
@@ -113,9 +101,7 @@ def find_sources(path: Path, prefer: str = FORMS[0]) -> Found:
     profiles, owned = _profiles(folders(path, entries), prefer)
     files = [file for file in entries if not file.is_dir() and not owned & {file, *file.parents}]
     old = [file for file in files if _is_mindinsights(file)]
-    traces = [
-        found for file in files if file not in old and _MAY_BE_PROFILE.search(file.name) and (found := _trace(file))
-    ]
+    traces = [found for file in files if file not in old and _may_be_run(file.name) and (found := _trace(file))]
     both = sorted((*profiles, *traces, *_refused(old), *unreadable), key=lambda found: found.path)
     sources = tuple(found for found in both if isinstance(found, Source))
     left_out = _told([found for found in both if isinstance(found, LeftOut)], sources)
@@ -138,8 +124,8 @@ def _profiles(found: list[Folder | LeftOut], prefer: str) -> tuple[list[Source |
             if isinstance(chosen, LeftOut):
                 profiles.append(chosen)
             else:
-                name = label_of(folder.root)
-                profiles.append(Source(folder.root, chosen.files, name, chosen.note, chosen.troubles))
+                source = Source(folder.root, chosen.files, label_of(folder.root), chosen.note, chosen.troubles)
+                profiles.append(replace(source, profile_format=chosen.format))
                 owned |= folder.owned
     return profiles, owned
 
@@ -158,9 +144,7 @@ def _is_mindinsights(file: Path) -> bool:
     if mindinsight.is_one(file.name, b""):
         return True
     try:
-        return file.name.lower().endswith(".json") and mindinsight.is_one(
-            file.name, next(ByteStream(file).blocks(), b"")
-        )
+        return file.name.lower().endswith(".json") and mindinsight.is_one(file.name, beginning(file))
     except InputError:  # told where it is read
         return False
 
@@ -176,22 +160,26 @@ def _refused(old: list[Path]) -> list[LeftOut]:
     ]
 
 
+def _may_be_run(name: str) -> bool:
+    """May a file of a folder be a run, by its name? A link to nothing may have the name of a profile's folder."""
+    traces = (known for known in recognition.FORMATS if known.role is Role.TRACE)
+    return bool(_ARCHIVE.search(name) or PROFILE.search(name)) or any(known.may_be(name) for known in traces)
+
+
 def _trace(file: Path) -> Source | LeftOut | None:
     """The run of one file of a folder; None for a file that nothing but its suffix has in common with a trace."""
     if not file.is_file():
         return LeftOut(file, "a link to nothing") if file.is_symlink() else None
+    is_named = any(known.has_name(file.name) for known in recognition.FORMATS)
     try:
         found = format_of(file)
-        if found is ascend_database and not ascend_database.is_profile(file):
-            return None
+        role = found.role_of(file) if found else None
     except InputError as error:
         reason = str(error).removeprefix(f"{file}: ")
-        looks = not _OF_ANYTHING.search(file.name) or _TRACE_NAME.search(file.name) or ".json" in reason
+        looks = not _ARCHIVE.search(file.name) or is_named or ".json" in reason
         return LeftOut(file, reason) if looks else None
-    if found is kineto and kineto.is_empty(file):
-        return LeftOut(file, "it holds no events")
-    if found is kineto or found is ascend_database:
-        return Source(file, (file,), label_of(file))
-    if found is None and _TRACE_NAME.search(file.name):
+    if found is None and is_named:
         return LeftOut(file, "no trace events in it" if file.stat().st_size else "the file is empty")
-    return None
+    if found is None or role is not Role.TRACE:
+        return None
+    return LeftOut(file, "it holds no events") if found.is_empty(file) else Source(file, (file,), label_of(file))

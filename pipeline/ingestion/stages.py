@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from pipeline.errors import InputError, UsageError
-from pipeline.extract.filename import storable
+from pipeline.extract.report import storable
 from pipeline.ingestion.options import Progress, ReadOptions
 from pipeline.ingestion.workers import ahead, core_shares, executor, worker_count
 from pipeline.schema import RAW_TABLES

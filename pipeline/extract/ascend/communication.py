@@ -17,11 +17,11 @@ import pyarrow as pa
 
 from pipeline.extract.ascend.columns import megabytes, microseconds, milliseconds, text, whole
 from pipeline.extract.ascend.jsonfile import read_pairs
+from pipeline.extract.format import Format, Role
 from pipeline.extract.means import ALONE, Means
 from pipeline.extract.report import Report
 from pipeline.schema import RAW_TABLES
 
-NAME = "communication"
 _TOTAL = "Total Op Info"  # the sum of the others
 _TIMES = {
     "start_ns": (microseconds, "Start Timestamp(us)"),
@@ -81,7 +81,8 @@ def _rows(name: str, operation: Row) -> Iterator[Row]:
                 **_transfer(transfer, transfer.get("Transport Type")),
             }
         return
-    yield {**names, "source": NAME} | {column: read(times.get(key)) for column, (read, key) in _TIMES.items()}
+    values = {column: read(times.get(key)) for column, (read, key) in _TIMES.items()}
+    yield {**names, "source": "communication", **values}
     for transport, transfer in _items(operation.get("Communication Bandwidth Info")):
         yield {**names, "source": "bandwidth", **_transfer(transfer, transport)}
 
@@ -101,3 +102,13 @@ def _items(value: Any) -> Iterator[tuple[str, Row]]:
     """Entries of an object that are objects themselves; nothing for anything else."""
     if isinstance(value, dict):
         yield from ((key, entry) for key, entry in value.items() if isinstance(entry, dict))
+
+
+FORMAT: Format = Format(
+    name="communication",
+    role=Role.PART,
+    suffix=".json",
+    detect=detect,
+    extract=extract,
+    profile_names=r"communication(?:_matrix)?[_\d]*\.json",
+)

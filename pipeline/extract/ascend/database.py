@@ -21,11 +21,11 @@ from pipeline.extract.ascend.databaseevents import event_rows
 from pipeline.extract.ascend.databasetables import table_rows
 from pipeline.extract.ascend.sqlitefile import MAGIC, SqliteFile, open_sqlite
 from pipeline.extract.bytestream import ByteStream
+from pipeline.extract.format import Format, Role
 from pipeline.extract.means import ALONE, Means
 from pipeline.extract.report import Report
 from pipeline.schema import RAW_TABLES
 
-NAME = "ascend_database"
 # A database that has none of the first is no profile; with one of the others it is an analysis of one.
 _PROFILE_TABLES = frozenset({"TASK", "PYTORCH_API", "CANN_API"})
 _ANALYSIS_TABLES = frozenset({"StepTraceTime", "CommAnalyzerTime", "CommAnalyzerBandwidth", "CommAnalyzerMatrix"})
@@ -37,16 +37,11 @@ def detect(head: bytes) -> bool:
     return head.startswith(MAGIC)
 
 
-def is_profile(path: Path) -> bool:
-    """Does a database hold what ran? Raises InputError where it is damaged."""
+def look(path: Path) -> Role | None:
+    """Is a database a run, CANN's analysis of one, or of something else? Raises InputError where it is damaged."""
     with open_sqlite(path) as database:
-        return bool(_PROFILE_TABLES & set(database.tables))
-
-
-def is_analysis(path: Path) -> bool:
-    """Does a database hold CANN's analysis of a run, and not the run? Raises InputError where it is damaged."""
-    with open_sqlite(path) as database:
-        return bool(_ANALYSIS_TABLES & set(database.tables)) and not _PROFILE_TABLES & set(database.tables)
+        tables = set(database.tables)
+    return Role.TRACE if _PROFILE_TABLES & tables else Role.PART if _ANALYSIS_TABLES & tables else None
 
 
 def extract(path: Path, report: Report, means: Means = ALONE) -> Batches:
@@ -104,3 +99,15 @@ def _as_json(value: Any) -> str:
     except (TypeError, ValueError):
         return json.dumps(value, ensure_ascii=False)
     return str(value)
+
+
+FORMAT: Format = Format(
+    name="ascend_database",
+    role=Role.TRACE,
+    suffix=".db",
+    detect=detect,
+    extract=extract,
+    may_be_packed=False,  # SQLite opens the file itself
+    profile_names=r"(?:ascend_\w+_profiler|msprof|msmonitor|analysis|communication_analyzer)[-_\d]*\.db",
+    look=look,
+)

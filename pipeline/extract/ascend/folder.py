@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.errors import InputError
-from pipeline.extract.ascend import database as ascend_database
-from pipeline.extract.ascend import tables as ascend_csv
-from pipeline.extract.recognition import Format, format_of
-from pipeline.extract.trace import kineto
+from pipeline.extract.ascend import database, tables
+from pipeline.extract.format import Format, Role
+from pipeline.extract.recognition import format_of
 from pipeline.extract.walk import LeftOut
 
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
@@ -98,15 +97,15 @@ def _of_tables(folder: Path) -> tuple[Path, ...]:
     """Tables of a profiler in a folder of any name, and what beside them is of the same run; nothing without tables."""
     files = _files(folder)
     formats = {file: _format_of(file) for file in files if _TABLE.search(file.name)}
-    tables = {found for found in formats.values() if found in ascend_csv.TABLES}
-    if not tables:
+    held = {found for found in formats.values() if found in tables.TABLES}
+    if not held:
         return ()
     formats |= {file: _format_of(file) for file in files if file not in formats}
-    traces = {file for file, found in formats.items() if found is kineto}
+    databases = {file for file, found in formats.items() if found is database.FORMAT}
+    traces = {file for file, found in formats.items() if found and found.role is Role.TRACE} - databases
     own = {file for file in traces if _TRACE_OF_TABLES.match(file.name)}
-    if not own and tables == {ascend_csv.operator_details}:  # names and shapes alone, which any table may have
+    if not own and held == {tables.operator_details}:  # names and shapes alone, which any table may have
         return ()
-    databases = {file for file, found in formats.items() if found is ascend_database}
     others = (traces - own) | (databases if len(databases) > 1 else set())
     return tuple(file for file in files if file not in others)
 

@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from pipeline.extract.ascend.columns import whole
 from pipeline.extract.ascend.jsonfile import read_pairs
+from pipeline.extract.format import Format, Role
 from pipeline.extract.means import ALONE, Means
 from pipeline.extract.report import Report
 from pipeline.schema import RAW_TABLES
 
-NAME = "profiler_info"
 _KEYS = (b'"common_config"', b'"profiler_parameters"', b'"start_info"', b'"ENV_VARIABLES"', b'"distributed_args"')
 
 
@@ -39,3 +39,12 @@ def extract(path: Path, report: Report, means: Means = ALONE) -> Iterator[tuple[
 
 def _first(*values: Any) -> Any:
     return next((value for value in values if value is not None), None)
+
+
+FORMAT: Format = Format(
+    name="profiler_info",
+    role=Role.SETTINGS,
+    suffix=".json",
+    detect=detect,
+    extract=extract,
+)

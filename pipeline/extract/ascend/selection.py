@@ -4,51 +4,59 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.errors import InputError
-from pipeline.extract.ascend import communication, profiler_info
-from pipeline.extract.ascend import database as ascend_database
-from pipeline.extract.ascend import tables as ascend_csv
+from pipeline.extract import recognition
+from pipeline.extract.ascend import communication, database
 from pipeline.extract.ascend.folder import OUTPUT, Folder
-from pipeline.extract.bytestream import ByteStream
-from pipeline.extract.recognition import Format, format_of
-from pipeline.extract.trace import kineto
+from pipeline.extract.ascend.tables import kernel_details, task_time
+from pipeline.extract.bytestream import beginning
+from pipeline.extract.format import Format, Role
 from pipeline.extract.walk import LeftOut
 
-_KNOWN_SUFFIX = (".csv", ".json", ".json.gz", ".db")
 _STAMP = re.compile(r"_(\d{14})(?=\.[a-z]+$)")
 # What msprof itself writes, in a folder of any name.
 _OF_MSPROF = ("msprof", "op_summary", "task_time")
-# Names of what is read. A file that has one and is in none of the formats is told as a trouble.
-_NAMES = re.compile(
-    rf"(?:{'|'.join(table.NAME for table in ascend_csv.TABLES)})[_\d]*(?:slice[_\d]*)?\.csv"
-    r"|(?:trace_view|msprof(?:_slice)?|communication|communication_matrix)[_\d]*\.json"
-    r"|(?:ascend_\w+_profiler|msprof|msmonitor|analysis|communication_analyzer)[-_\d]*\.db",
-    re.IGNORECASE,
-)
-# Formats that are a run by themselves; the others say something about one.
-_RUNS: tuple[Format, ...] = (kineto, ascend_csv.kernel_details, ascend_csv.task_time)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Files that the run of a folder is read from. `note` says what of it is not, `troubles` what it lacks."""
+    """Files that the run of a folder is read from, and the name of its form.
+
+    `note` says what of it is not read, `troubles` what it lacks.
+    """
 
     files: tuple[Path, ...]
+    format: str
     note: str | None
     troubles: tuple[tuple[str, tuple[str, ...]], ...]
 
 
+class _Known(NamedTuple):
+    """A file of a known format. What a profile is read from is either its databases or the text beside them."""
+
+    format: Format
+    role: Role
+
+    @property
+    def is_database(self) -> bool:
+        return self.format is database.FORMAT
+
+    @property
+    def is_text_trace(self) -> bool:
+        return self.role is Role.TRACE and not self.is_database
+
+
 @dataclass(frozen=True)
 class _Content:
-    """What the files of a folder are: those of known forms, what is wrong with others, and why the rest is not read."""
+    """The files of a folder: those of known formats, what is wrong with others, and why the rest is not read."""
 
-    formats: dict[Path, Format]
+    known: dict[Path, _Known]
     troubles: dict[str, list[str]]
     unread: dict[str, list[str]]
 
@@ -56,105 +64,114 @@ class _Content:
 def select(folder: Folder, prefer: str) -> Selection | LeftOut:
     """What to read of a folder that may hold text, a database or both; or why there is nothing to."""
     content = _content(folder.files)
-    formats, troubles, unread = content.formats, content.troubles, content.unread
-    for file, reason in list(_repeated(formats)):
-        del formats[file]
+    known, troubles, unread = content.known, content.troubles, content.unread
+    for file, reason in list(_repeated(known)):
+        del known[file]
         unread.setdefault(reason, []).append(file.name)
-    about = [file for file, found in formats.items() if found is profiler_info]
-    about += [file for file in sorted(folder.root.glob("profiler_*.json")) if _form_of(file) is profiler_info]
-    chosen, note = _chosen(folder.root, formats, prefer)
+    about = [file for file, found in known.items() if found.role is Role.SETTINGS]
+    beside = ((file, _known(file)) for file in sorted(folder.root.glob("profiler_*.json")))
+    about += [file for file, found in beside if found and found.role is Role.SETTINGS]
+    chosen, note = _chosen(folder.root, known, prefer)
     if not chosen:
         return LeftOut(folder.root, _nothing(content))
-    if not any(formats[file] is ascend_database and ascend_database.is_profile(file) for file in chosen):
+    is_database = any(known[file].is_database and known[file].role is Role.TRACE for file in chosen)
+    if not is_database:
         told = [name for names in troubles.values() for name in names]
-        missing = _missing(set(map(formats.get, chosen)), folder, about)
+        missing = _missing([known[file] for file in chosen], folder, about)
         if lacking := [name for name in missing if not any(fnmatch(file, f"{name}*") for file in told)]:
             troubles["missing_table"] = lacking
-    for file in formats:
+    for file, found in known.items():
         if note is None and file not in chosen:
-            has = "communication.json has" if formats[file] is ascend_database else "the database has"
+            has = "communication.json has" if found.is_database else "the database has"
             unread.setdefault(f"{has} what they show", []).append(file.name)
     said = [f"{', '.join(names)} ({reason})" for reason, names in unread.items()]
     notes = [note, f"{folder.root.name}: not read: {'; '.join(said)}" if said else None]
     files = [file for file in chosen if file not in about]
     # The trace first: rows of the tables are numbered behind its events.
-    files.sort(key=lambda file: formats[file] is not kineto)
+    files.sort(key=lambda file: known[file].role is not Role.TRACE)
     return Selection(
         (*files, *dict.fromkeys(about)),
+        f"{_family(folder.root)}_{'database' if is_database else 'text'}",
         "; ".join(filter(None, notes)) or None,
         tuple((kind, tuple(names)) for kind, names in troubles.items()),
     )
 
 
+def _family(root: Path) -> str:
+    name = root.name.lower()
+    return "mindspore" if name.endswith("_ascend_ms") else "msprof" if name.startswith("prof_") else "ascend"
+
+
 def _content(files: Iterable[Path]) -> _Content:
     content = _Content({}, {}, {})
+    # Other files of a profile are passed over: logs, raw data.
+    suffixes = (*(known.suffix for known in recognition.FORMATS), ".json.gz")
     for file in files:
-        found = _form_of(file)
+        found = _known(file)
         if found is not None:
-            content.formats[file] = found
-        elif file.name.lower().endswith(_KNOWN_SUFFIX):
+            content.known[file] = found
+        elif file.name.lower().endswith(suffixes):
             text = _beginning(file)
             if not file.stat().st_size or text == b"[]":
                 content.troubles.setdefault("empty_file", []).append(file.name)
             elif text == b"{}":
                 content.unread.setdefault("nothing is in it", []).append(file.name)
-            elif _NAMES.match(file.name):
+            elif any(known.has_profile_name(file.name) for known in recognition.FORMATS):
                 content.troubles.setdefault("unreadable_file", []).append(file.name)
             else:
                 content.unread.setdefault("nothing here shows what they hold", []).append(file.name)
     return content
 
 
-def _form_of(file: Path) -> Format | None:
-    """The format of a file; None also for one that is damaged, and for a database of something else."""
+def _known(file: Path) -> _Known | None:
+    """What a file is; None also for one that is damaged, and for a database of something else."""
     try:
-        found = format_of(file)
-        if found is ascend_database and not (ascend_database.is_profile(file) or ascend_database.is_analysis(file)):
-            return None
+        found = recognition.format_of(file)
+        role = found.role_of(file) if found else None
     except InputError:
         return None
-    return found
+    return _Known(found, role) if found and role else None
 
 
 def _beginning(file: Path) -> bytes:
     try:
-        return next(ByteStream(file).blocks(), b"").strip()
+        return beginning(file).strip()
     except InputError:
         return b""
 
 
-def _repeated(formats: dict[Path, Format]) -> Iterator[tuple[Path, str]]:
+def _repeated(known: dict[Path, _Known]) -> Iterator[tuple[Path, str]]:
     """Files that say again what others say, and what of them is read instead."""
     newest: dict[tuple[Path, str], str] = {}
-    for file in formats:
+    for file in known:
         if stamp := _STAMP.search(file.name):
             key = (file.parent, _STAMP.sub("", file.name))
             newest[key] = max(stamp[1], newest.get(key, ""))
-    traces = [file for file, found in formats.items() if found is kineto]
+    traces = [file for file, found in known.items() if found.is_text_trace]
     mains = [file for file in traces if file.name.startswith("msprof")]
-    has_kernels = bool(traces) or ascend_csv.kernel_details in formats.values()
-    for file, found in formats.items():
+    has_kernels = bool(traces) or any(found.format is kernel_details for found in known.values())
+    for file, found in known.items():
         stamp = _STAMP.search(file.name)
         if stamp and stamp[1] < newest[file.parent, _STAMP.sub("", file.name)]:
             yield file, "a later export is read"
-        elif found is kineto and mains and file not in mains:
+        elif found.is_text_trace and mains and file not in mains:
             yield file, "msprof_*.json has what they show"
-        elif found is ascend_csv.task_time and has_kernels:
+        elif found.format is task_time and has_kernels:
             yield file, "the trace and op_summary have the tasks"
 
 
-def _chosen(root: Path, formats: dict[Path, Format], prefer: str) -> tuple[list[Path], str | None]:
+def _chosen(root: Path, known: dict[Path, _Known], prefer: str) -> tuple[list[Path], str | None]:
     """Files of the form that is read, text or database; none where there is neither. And what is said of the other."""
-    databases = [file for file, found in formats.items() if found is ascend_database]
-    mains = [file for file in databases if ascend_database.is_profile(file)]
-    texts = [file for file in formats if file not in databases]
-    has_text = any(formats[file] in _RUNS for file in texts)
+    databases = [file for file, found in known.items() if found.is_database]
+    mains = [file for file in databases if known[file].role is Role.TRACE]
+    texts = [file for file in known if file not in databases]
+    has_text = any(known[file].role in (Role.TRACE, Role.TASKS) for file in texts)
     if not mains and not has_text:
         return [], None
     use_database = bool(mains) and not (has_text and prefer == "text")
     # CANN writes its analysis of collectives as JSON, as a database or both, beside a profile in either form.
     analyses = [file for file in databases if file not in mains]
-    analysed = [file for file in texts if formats[file] is communication]
+    analysed = [file for file in texts if known[file].format is communication.FORMAT]
     note = None
     if mains and has_text:
         used, other = ("database", "text") if use_database else ("text", "database")
@@ -165,7 +182,7 @@ def _chosen(root: Path, formats: dict[Path, Format], prefer: str) -> tuple[list[
 
 
 def _nothing(content: _Content) -> str:
-    held = [file.name for file, found in content.formats.items() if found is not profiler_info]
+    held = [file.name for file, found in content.known.items() if found.role is not Role.SETTINGS]
     held += [f"{name} (empty)" for name in content.troubles.get("empty_file", ())]
     held += [f"{name} (damaged)" for name in content.troubles.get("unreadable_file", ())]
     if not held:
@@ -173,8 +190,8 @@ def _nothing(content: _Content) -> str:
     return f"it holds {', '.join(held)} alone, and no trace, kernel details or database of a run"
 
 
-def _missing(there: set[Format | None], folder: Folder, about: Iterable[Path]) -> Iterator[str]:
-    """Tables that a profile of text has by its settings, and this one has not."""
+def _missing(there: Collection[_Known], folder: Folder, about: Iterable[Path]) -> Iterator[str]:
+    """Files that a profile of text has by its settings, and this one has not."""
     settings: dict[str, Any] = {}
     for file in about:
         settings |= _settings(file)
@@ -183,13 +200,15 @@ def _missing(there: set[Format | None], folder: Folder, about: Iterable[Path]) -
         if folder.is_bare
         else not (folder.root / OUTPUT).is_dir()
     )
-    yield from ("msprof_*.json" if is_msprof else "trace_view.json",) if kineto not in there else ()
-    if not there & {ascend_csv.kernel_details, ascend_csv.task_time}:
+    roles = {found.role for found in there}
+    if Role.TRACE not in roles:
+        yield "msprof_*.json" if is_msprof else "trace_view.json"
+    if Role.TASKS not in roles:
         yield "op_summary_*.csv" if is_msprof else "kernel_details.csv"
-    wanted = [ascend_csv.memory_record, ascend_csv.operator_memory] if settings.get("profile_memory") is True else []
-    if settings.get("_profiler_level", settings.get("profiler_level")) in ("Level1", "Level2"):
-        wanted += [ascend_csv.op_statistic, ascend_csv.api_statistic]
-    yield from (f"{table.NAME}.csv" for table in wanted if table not in there)
+    formats = {found.format for found in there}
+    for known in recognition.FORMATS:
+        if known.is_promised(settings) and known not in formats:
+            yield f"{known.name}{known.suffix}"
 
 
 def _settings(file: Path) -> dict[str, Any]:

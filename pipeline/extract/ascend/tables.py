@@ -6,9 +6,10 @@ kept in `args`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -27,41 +28,51 @@ from pipeline.extract.ascend.columns import (
     whole,
 )
 from pipeline.extract.ascend.csvfile import read_csv
-from pipeline.extract.bytestream import ByteStream
+from pipeline.extract.bytestream import beginning
+from pipeline.extract.format import Format, Role, never
 from pipeline.extract.means import ALONE, Means
 from pipeline.extract.report import Report
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
+def _table(
+    name: str,
+    layout: Layout,
+    needs: tuple[tuple[str, ...], ...],
+    *,
+    role: Role = Role.PART,
+    lacks: str | None = None,
+    mindspore: Layout | None = None,
+    is_promised: Callable[[Mapping[str, Any]], bool] = never,
+) -> Format:
     """One kind of CSV file: the columns that tell it (all of any group, none of `lacks`), and what becomes of its rows.
 
     `mindspore` is the layout of the same columns where MindSpore has written them.
     """
 
-    NAME: str
-    layout: Layout
-    needs: tuple[tuple[str, ...], ...]
-    lacks: str | None = None
-    mindspore: Layout | None = None
-
-    def detect(self, head: bytes) -> bool:
-        """Is it a CSV file of this kind?"""
-        return any(has_columns(head, *group) for group in self.needs) and not (
-            self.lacks is not None and has_columns(head, self.lacks)
+    def detect(head: bytes) -> bool:
+        return any(has_columns(head, *group) for group in needs) and not (
+            lacks is not None and has_columns(head, lacks)
         )
 
-    def extract(self, path: Path, report: Report, means: Means = ALONE) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield (raw table, batch) of the file. Raises InputError where it has no header."""
-        layout = self.mindspore if self.mindspore and _is_mindspores(path) else self.layout
-        return read_csv(path, layout, report, means)
+    def extract(path: Path, report: Report, means: Means = ALONE) -> Iterator[tuple[str, pa.RecordBatch]]:
+        return read_csv(path, mindspore if mindspore and _is_mindspores(path) else layout, report, means)
+
+    return Format(
+        name=name,
+        role=role,
+        suffix=".csv",
+        detect=detect,
+        extract=extract,
+        profile_names=rf"{name}[_\d]*(?:slice[_\d]*)?\.csv",
+        is_promised=is_promised,
+    )
 
 
 def _is_mindspores(path: Path) -> bool:
     """Did MindSpore write the file? Its folder says so; else its samples of memory do, active without a stream."""
     if any(folder.name.lower().endswith("_ascend_ms") for folder in path.resolve().parents):
         return True
-    head = next(ByteStream(path).blocks(), b"")
+    head = beginning(path)
     return has_columns(head, "Total Active(MB)") and not has_columns(head, "Stream Ptr")
 
 
@@ -74,8 +85,17 @@ _SUMS = {
 }
 _DEVICE = From(device, "Device Type", "Device", "Device_id")
 
+
+def _records_memory(settings: Mapping[str, Any]) -> bool:
+    return settings.get("profile_memory") is True
+
+
+def _records_calls_of_cann(settings: Mapping[str, Any]) -> bool:
+    return settings.get("_profiler_level", settings.get("profiler_level")) in ("Level1", "Level2")
+
+
 # `kernel_details.csv` and `op_summary_*.csv`: tasks of a device that CANN describes, collectives among them.
-kernel_details = Table(
+kernel_details = _table(
     "kernel_details",
     Layout(
         "kernel_detail",
@@ -104,9 +124,10 @@ kernel_details = Table(
         },
     ),
     (("Name", "Accelerator Core", "Duration(us)"), ("Op Name", "Task Type", "Task Duration(us)")),
+    role=Role.TASKS,
 )
 # `task_time_*.csv`: all tasks of a device, without types; which of them are kernels the staging view tells.
-task_time = Table(
+task_time = _table(
     "task_time",
     Layout(
         "kernel_detail",
@@ -121,9 +142,10 @@ task_time = Table(
         },
     ),
     (("kernel_name", "kernel_type", "task_start(us)", "task_time(us)"),),
+    role=Role.TASKS,
 )
 # `op_statistic.csv`: sums over kernels by type and core, as CANN counted them.
-op_statistic = Table(
+op_statistic = _table(
     "op_statistic",
     Layout(
         "statistic",
@@ -131,16 +153,17 @@ op_statistic = Table(
         {"source": "op_statistic"},
     ),
     (("OP Type", "Core Type", "Total Time(us)"),),
+    is_promised=_records_calls_of_cann,
 )
 # `communication_statistic_*.csv`, which was `hccl_statistic_*.csv`: sums over collectives.
-communication_statistic = Table(
+communication_statistic = _table(
     "communication_statistic",
     Layout("statistic", {"name": From(text, "OP Type")} | _SUMS, {"source": "communication_statistic"}),
     (("OP Type", "Count", "Total Time(us)"),),
     lacks="Core Type",
 )
 # `api_statistic.csv`: sums over calls of CANN by level and name.
-api_statistic = Table(
+api_statistic = _table(
     "api_statistic",
     Layout(
         "statistic",
@@ -150,9 +173,10 @@ api_statistic = Table(
         {"source": "api_statistic"},
     ),
     (("Level", "API Name", "Time(us)"),),
+    is_promised=_records_calls_of_cann,
 )
 # `step_trace_*.csv` of msprof: iterations of a graph.
-step_trace = Table(
+step_trace = _table(
     "step_trace",
     Layout(
         "statistic",
@@ -162,7 +186,7 @@ step_trace = Table(
     (("Iteration ID", "Iteration End(us)", "Iteration Time(us)"),),
 )
 # `step_trace_time.csv`: the split of each step, as the profiler counted it. That of several ranks has an index.
-step_trace_time = Table(
+step_trace_time = _table(
     "step_trace_time",
     Layout(
         "statistic",
@@ -173,7 +197,7 @@ step_trace_time = Table(
     lacks="Index",
 )
 # `operator_details.csv`: calls of framework operators with their device time; MindSpore writes names and shapes alone.
-operator_details = Table(
+operator_details = _table(
     "operator_details",
     Layout(
         "statistic",
@@ -184,7 +208,7 @@ operator_details = Table(
     lacks="Accelerator Core",
 )
 # `operator_memory.csv`: allocations of device memory with their release, by operator.
-operator_memory = Table(
+operator_memory = _table(
     "operator_memory",
     Layout(
         "allocation",
@@ -207,6 +231,7 @@ operator_memory = Table(
         },
     ),
     (("Name", "Size(KB)", "Allocation Time(us)"),),
+    is_promised=_records_memory,
 )
 _SAMPLES = Layout(
     "memory_sample",
@@ -219,7 +244,7 @@ _SAMPLES = Layout(
     },
 )
 # `memory_record.csv`: what each component of the software holds on the device, over time.
-memory_record = Table(
+memory_record = _table(
     "memory_record",
     _SAMPLES,
     (
@@ -237,17 +262,18 @@ memory_record = Table(
             for what in ("allocated", "reserved")
         },
     ),
+    is_promised=_records_memory,
 )
 
-TABLES = (
+TABLES: tuple[Format, ...] = (
     kernel_details,
     task_time,
+    memory_record,
+    operator_memory,
     op_statistic,
     communication_statistic,
     api_statistic,
     step_trace,
     step_trace_time,
     operator_details,
-    operator_memory,
-    memory_record,
 )

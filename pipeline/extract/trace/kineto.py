@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from pathlib import Path
@@ -18,7 +18,8 @@ import ijson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.extract.bytestream import ByteStream
+from pipeline.extract.bytestream import ByteStream, beginning
+from pipeline.extract.format import Format, Role
 from pipeline.extract.means import ALONE, Means
 from pipeline.extract.report import Report
 from pipeline.extract.trace.bulk import bulk_reader
@@ -26,7 +27,6 @@ from pipeline.extract.trace.documents import ENVELOPE_LIMIT
 from pipeline.extract.trace.eventarray import EventArray, InvalidChunk
 from pipeline.schema import EVENT_ARGUMENTS, ID_ARGUMENTS, RAW_TABLES
 
-NAME = "kineto"
 _EVENT = RAW_TABLES["event"]
 _ARGUMENT_OF_KEY = {
     key: (column, rank) for column, (_, keys) in EVENT_ARGUMENTS.items() for rank, key in enumerate(keys)
@@ -51,8 +51,10 @@ def detect(head: bytes) -> bool:
     return (sign := _sign(head)) is not None and sign in head
 
 
-def detect_behind(head: bytes, blocks: Iterable[bytes]) -> bool:
-    """Do events begin behind that beginning? Metadata of large jobs, which stand before them, take many megabytes."""
+def detect_behind(path: Path) -> bool:
+    """Do events begin after its beginning? Metadata of large jobs, which stand before them, take many megabytes."""
+    blocks = ByteStream(path).blocks()
+    head = next(blocks, b"")
     sign = _sign(head)
     if sign is None:
         return False
@@ -69,7 +71,7 @@ def detect_behind(head: bytes, blocks: Iterable[bytes]) -> bool:
 
 def is_empty(path: Path) -> bool:
     """Is it a trace whose event array opens and closes in the first block, with nothing in it?"""
-    return _EMPTY.search(next(ByteStream(path).blocks(), b"")) is not None
+    return _EMPTY.search(beginning(path)) is not None
 
 
 def _sign(head: bytes) -> bytes | None:
@@ -246,3 +248,17 @@ def _envelope(envelope: dict[str, Any], report: Report) -> Iterator[tuple[str, p
         "trace_metadata",
         pa.RecordBatch.from_pydict({"key": keys, "value": values}, schema=RAW_TABLES["trace_metadata"]),
     )
+
+
+FORMAT: Format = Format(
+    name="kineto",
+    role=Role.TRACE,
+    suffix=".json",
+    detect=detect,
+    extract=extract,
+    names=r"trace|\.pt\.|(?:^|[._-])rank[._-]?\d|\.gz$",
+    # The traces of Ascend profilers have the same form.
+    profile_names=r"(?:trace_view|msprof(?:_slice)?)[_\d]*\.json",
+    detect_behind=detect_behind,
+    is_empty=is_empty,
+)
