@@ -69,7 +69,7 @@ def test_a_header_is_prose_then_tags(tmp_path):
         ("@order thing desc", "@order rank", "names rank"),
         ("-- @title Things\n", "-- @title Things\n-- @tree branch\n", "names branch"),
         ("-- @title Things\n", "-- @title Things\n-- @rank branch\n", "names branch"),
-        ("-- @title Things\n", "-- @title Things\n-- @rank thing\n", "no difference of two columns"),
+        ("-- @title Things\n", "-- @title Things\n-- @rank thing\n", "not a difference of two columns"),
         ("select run_id", "create view x as select run_id", "bare select"),
     ],
 )
@@ -118,7 +118,7 @@ def test_what_a_view_requires_is_a_count_of_runs(tmp_path):
     folder = copied(tmp_path)
     text = GOOD.replace("-- @title Things", "-- @title Things\n-- @requires profiler_level")
     view(folder, text.replace("raw.event", "staging.stg_run"), "marts/thing.sql")
-    with pytest.raises(CatalogError, match=r"@requires profiler_level, which is no count of marts\.run"):
+    with pytest.raises(CatalogError, match=r"@requires profiler_level, which is not a count of marts\.run"):
         Catalog(folder)
 
 

@@ -40,9 +40,9 @@ select distinct run_id, kernel_class from marts.longest
 """
 BROKEN = {
     "no_title.sql": (LONGEST.replace("-- @title Longest kernels\n", ""), "tag @title is missing"),
-    "kernel.sql": (CLASSES, "there is a marts.kernel already"),
-    "Bad-Name.sql": (CLASSES, "the file's name is the view's"),
-    "kept.sql": (CLASSES.replace("-- @title", "-- @materialized\n-- @title"), "@materialized is for built-in views"),
+    "kernel.sql": (CLASSES, "marts.kernel exists already"),
+    "Bad-Name.sql": (CLASSES, "the file is named like the view"),
+    "kept.sql": (CLASSES.replace("-- @title", "-- @materialized\n-- @title"), "only built-in views"),
     "lost.sql": (CLASSES.replace("marts.longest", "marts.nowhere"), "reads marts.nowhere, which does not exist"),
     "no_sql.sql": (CLASSES.replace("distinct", "distinkt"), "distinkt"),
     "other_columns.sql": (CLASSES.replace("distinct run_id, kernel_class", "run_id"), "the query returns run_id"),
@@ -52,7 +52,7 @@ BROKEN = {
     ),
     "no_measure.sql": (
         LONGEST.replace("longest_comparison", "third_comparison").replace("@measure longest_ns", "@measure x"),
-        "@comparison needs x, which is no column",
+        "@comparison needs x, which is not a column",
     ),
     "bytes.sql": (b"\xff\xfe", "cannot be read"),
 }

@@ -151,10 +151,10 @@ def test_a_changed_view_is_computed_again(tmp_path, monkeypatch):
         (
             "event_category",
             "pattern,kind,rule\ntpc,kernels,mine\n",
-            "no such kind: kernels; there are: activity, ",
+            "unknown kind: kernels; use one of: activity, ",
         ),
-        ("track", "process,thread,kind,rule\nx,*,compute,mine\n", "no such kind: compute; there are: activity, "),
-        ("kernel_class", "subject,pattern,class,unit,rule\nname,x,Matmul,,mine\n", "no such subject: name; .*symbol"),
+        ("track", "process,thread,kind,rule\nx,*,compute,mine\n", "unknown kind: compute; use one of: activity, "),
+        ("kernel_class", "subject,pattern,class,unit,rule\nname,x,Matmul,,mine\n", "unknown subject: name; .*symbol"),
     ],
 )
 def test_rows_of_ones_own_that_nothing_would_come_of_are_refused(tmp_path, name, text, message):

@@ -1,1 +1,1 @@
-"""The SQL files as typed objects: parsed, checked, ordered, installed, documented."""
+"""The SQL files as typed objects: parses, checks, orders, installs and documents them."""

@@ -1,4 +1,4 @@
-"""The SQL files as one ordered, versioned whole."""
+"""All SQL files as one ordered and versioned catalog."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pipeline.catalog.own import with_own_views
 from pipeline.errors import CatalogError, UsageError
 from pipeline.schema import RAW_SCHEMA_VERSION, RAW_TABLES
 
-# Version of the marts' public columns (semver). A removed or changed column is a new major version, an added one
-# a new minor; `sql/catalog.lock` holds the columns that the version stands for (`lock.py`).
+# Version of the marts' public columns (semver). A removed or changed column needs a new major version, an added one a
+# new minor. `sql/catalog.lock` lists the columns of this version (`lock.py`).
 CATALOG_VERSION = "2.0.0"
 
-# What a layer may read: itself where listed, never a later one.
+# The schemas that each layer may read; never a later layer.
 READABLE = {
     "macros": {"macros"},
     "staging": {"raw", "staging", "seeds", "macros"},
@@ -28,15 +28,15 @@ READABLE = {
     "marts": {"staging", "intermediate", "marts", "seeds", "macros"},
 }
 
-# Columns of seeds whose values the SQL looks for: another value would decide about a row, and nothing would come of it.
+# Seed columns whose values the SQL knows: a rule with any other value would match and then have no effect.
 _CLOSED = frozenset({"kind", "subject"})
-# Seeds that are part of the views: rows of a user would count twice what they describe.
+# Seeds that users cannot extend: the views rely on their exact rows, and further ones would count figures twice.
 _COMPLETE = frozenset({"metric"})
 
 
 @dataclass(frozen=True)
 class Seed:
-    """A CSV of `seeds/`: rows are text, with their place in `rule_order`."""
+    """A CSV file of `seeds/`. All values are text; the view adds each row's place as `rule_order`."""
 
     name: str
     columns: tuple[str, ...]
@@ -46,8 +46,8 @@ class Seed:
 class Catalog:
     """All views, macros and seeds below a folder.
 
-    `extensions` may hold CSVs whose rows come before a seed's own. `own` are folders of a user's own views: `refused`
-    says why files of them are left out.
+    `extensions` is a folder of CSV files whose rows come before those of the seed with the same name. `own` are folders
+    of a user's own views; `refused` says, by path, why some of these files were left out.
     """
 
     def __init__(self, folder: Path | None = None, extensions: Path | None = None, own: Sequence[Path] = ()) -> None:
@@ -60,23 +60,23 @@ class Catalog:
 
     @property
     def marts(self) -> list[View]:
-        """The public views, by name."""
+        """The public views, in order of their names."""
         return sorted((view for view in self.views.values() if view.layer == "marts"), key=lambda view: view.name)
 
     @property
     def comparisons(self) -> list[View]:
-        """Marts that compare two runs and have a sheet, in the order in which they are shown."""
+        """The marts that compare two runs and have a sheet, in the order of the screen and the workbook."""
         return sorted(
             (view for view in self.marts if view.is_comparison and view.sheet), key=lambda view: view.position
         )
 
     @property
     def materialized(self) -> list[View]:
-        """Views kept per run as Parquet, in the order in which they can be computed."""
+        """The views that are kept per run as Parquet, in an order in which they can be computed."""
         return [view for view in self.views.values() if view.materialized]
 
     def read_by(self, views: Iterable[View]) -> list[View]:
-        """The given views and all views that they read, directly or not, each after those it reads."""
+        """The given views and all views that they read, directly or indirectly; each comes after those it reads."""
         wanted = {view.qualified for view in views}
         for view in reversed(self.views.values()):
             if view.qualified in wanted:
@@ -84,7 +84,7 @@ class Catalog:
         return [view for name, view in self.views.items() if name in wanted]
 
     def mart(self, name: str) -> View:
-        """Look a public view up by name. Raises UsageError that lists what there is."""
+        """The public view of that name. Raises UsageError, which lists all names, if there is none."""
         view = self.views.get(f"marts.{name.removeprefix('marts.')}")
         if view is None:
             raise UsageError(f"no view {name!r}; there are: {', '.join(view.name for view in self.marts)}")
@@ -92,7 +92,7 @@ class Catalog:
 
     @cached_property
     def fingerprints(self) -> dict[str, str]:
-        """Per view and macro: a hash of its text and of everything that it reads."""
+        """For each view and macro, a hash of its text and of everything that it reads."""
         found = {f"raw.{table}": str(schema) for table, schema in RAW_TABLES.items()}
         found |= {f"seeds.{name}": repr(seed) for name, seed in self.seeds.items()}
         for macro in self._ordered_macros():
@@ -103,12 +103,12 @@ class Catalog:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the whole catalog, for reports and for telling a stale warehouse."""
+        """Hash of the whole catalog, which reports print and by which a stale database is detected."""
         headers = (repr((view.summary, view.rules, view.columns, view.order)) for view in self.views.values())
         return _digest(CATALOG_VERSION, str(RAW_SCHEMA_VERSION), *headers, *sorted(self.fingerprints.values()))
 
     def macros_in_order(self) -> list[Macro]:
-        """Macros such that each comes after those it uses."""
+        """All macros; each comes after those it uses."""
         return self._ordered_macros()
 
     def _ordered_macros(self) -> list[Macro]:
@@ -118,20 +118,20 @@ class Catalog:
         return [self.macros[name] for name in _sorted(graph) if name in self.macros]
 
     def _parsed(self, layer: str) -> Iterator[View]:
-        """Views of a layer. Folders below that of the layer are domains, which put files in order and name nothing."""
+        """Views of a layer. The folders below the layer's are domains: they group files and are no part of a name."""
         folder = self.folder / layer
         for path in sorted(folder.rglob("*.sql")):
             yield replace(parse_view(path, layer), domain=path.parent.relative_to(folder).as_posix().removeprefix("."))
 
     def _including(self, others: Mapping[str, View], *views: View) -> dict[str, View]:
-        """The others with these views and the comparisons that they declare, each after those it reads.
+        """The others, these views, and the comparisons that these declare; each comes after those it reads.
 
-        Raises CatalogError where they break the contract.
+        Raises CatalogError if one of them breaks the contract.
         """
         added = with_comparisons(views, others, self.folder / "templates")
         for view in added:
             if view.qualified in others:
-                raise CatalogError(f"{view.qualified} is there already; choose another name")
+                raise CatalogError(f"{view.qualified} exists already; choose another name")
         found = {view.qualified: view for view in self._ordered([*others.values(), *added])}
         lint(found, self.seeds, self.macros)
         return found
@@ -143,14 +143,14 @@ class Catalog:
 
 
 def sql_folder() -> Path:
-    """The folder of the SQL files: inside the installed package, or beside it in a checkout."""
+    """The folder of the SQL files: inside the installed package, or next to it in a checkout."""
     package = Path(__file__).resolve().parent.parent
     installed = package / "sql"
     return installed if installed.is_dir() else package.parent / "sql"
 
 
 def lint(views: Mapping[str, View], seeds: Iterable[str], macros: Iterable[str]) -> None:
-    """Check what one file cannot know of the others. Raises CatalogError at the first breach."""
+    """Check what depends on more than one file. Raises CatalogError for the first violation."""
     known = {f"raw.{table}" for table in RAW_TABLES} | {f"seeds.{name}" for name in seeds}
     known |= {f"macros.{name}" for name in macros} | set(views)
     run = views.get("marts.run")
@@ -165,7 +165,7 @@ def lint(views: Mapping[str, View], seeds: Iterable[str], macros: Iterable[str])
         if view.materialized and view.columns[0].name != "run_id":
             raise CatalogError(f"{view.qualified} is kept per run, so its first column must be run_id")
         if view.requires and view.requires not in counts:
-            raise CatalogError(f"{view.qualified}: @requires {view.requires}, which is no count of marts.run")
+            raise CatalogError(f"{view.qualified}: @requires {view.requires}, which is not a count of marts.run")
         if view.sheet and sheets.setdefault(view.sheet, view.qualified) != view.qualified:
             raise CatalogError(f"{view.qualified} and {sheets[view.sheet]} both write sheet {view.sheet}")
 
@@ -176,7 +176,7 @@ def _read_seed(path: Path, extensions: Path | None) -> Seed:
     extension = extensions / path.name if extensions else None
     if extension and extension.is_file():
         if path.stem in _COMPLETE:
-            raise CatalogError(f"{extension}: {path.stem} takes no rows of your own; remove the file")
+            raise CatalogError(f"{extension}: the seed {path.stem} cannot be extended; remove the file")
         with extension.open(encoding="utf-8-sig", newline="") as file:
             header, *own = [row for row in csv.reader(file) if row]
         if header != columns or any(len(row) != len(columns) for row in own):
@@ -185,7 +185,7 @@ def _read_seed(path: Path, extensions: Path | None) -> Seed:
             known = {row[place] for row in rows}
             if name in _CLOSED and (unknown := {row[place] for row in own} - known):
                 wrong, right = ", ".join(sorted(unknown)), ", ".join(sorted(known))
-                raise CatalogError(f"{extension}: no such {name}: {wrong}; there are: {right}")
+                raise CatalogError(f"{extension}: unknown {name}: {wrong}; use one of: {right}")
         rows = own + rows
     return Seed(path.stem, tuple(columns), tuple(tuple(row) for row in rows))
 
@@ -199,7 +199,7 @@ def _digest(*parts: str) -> str:
 
 
 def _sorted(graph: dict[str, set[str]]) -> list[str]:
-    """Topological order, by name among equals, so that it never depends on a hash seed."""
+    """Topological order. Ties are broken by name, so that the order never depends on Python's hash seed."""
     sorter = TopologicalSorter({name: sorted(graph[name]) for name in sorted(graph)})
     try:
         return list(sorter.static_order())

@@ -1,8 +1,8 @@
-"""Comparisons that nobody writes: made of what a relation with one row per run, step and key declares in its header.
+"""Generated comparisons: views made from what a relation with one row per run, step and key declares in its header.
 
-The two runs are the sides of a view, `base_…` and `comparison_…`. Its columns are those of the scopes, the keys, the
-attributes, what pairs of scopes tell, the measures of both sides, and their differences and ratios. A side without a
-row counts as nothing in the difference of a sum; any other difference is then NULL.
+The two runs are the sides of the view, `base_…` and `comparison_…`. Its columns are the scopes, the keys, the
+attributes, further columns of the pairs of scopes, the measures of both sides, and their differences and ratios. In the
+difference of a sum, a side without a row counts as 0; any other difference is then NULL.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SCOPES = [
     for name, meaning in (("run_id", run), ("step", _STEP))
 ]
 _RULE = "A missing side counts as nothing in a difference."
-# Any two scopes, in place of all pairs.
+# The one pair of scopes that a query asks for, in place of SCOPE_PAIR.
 _STEPS_ASKED = (
     "select base_run::varchar as base_run_id, base_number::bigint as base_step,"
     " comparison_run::varchar as comparison_run_id, comparison_number::bigint as comparison_step"
@@ -36,12 +36,12 @@ _PARAMETERS = "base_run, base_number, comparison_run, comparison_number"
 
 
 def with_comparisons(views: Sequence[View], others: Mapping[str, View], templates: Path) -> list[View]:
-    """The views and the comparisons that they declare. Raises CatalogError where a declaration is not complete."""
+    """The views and the comparisons that they declare. Raises CatalogError if a declaration is incomplete."""
     known = {**others, **{view.qualified: view for view in views}}
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(templates),
         undefined=jinja2.StrictUndefined,
-        autoescape=False,  # noqa: S701  (what it writes is SQL, of names that the contract allows)
+        autoescape=False,  # noqa: S701  (it writes SQL, and all names in it have passed the contract)
     )
     template = environment.get_template("comparison.sql.j2")
     found = []
@@ -58,7 +58,7 @@ def with_comparisons(views: Sequence[View], others: Mapping[str, View], template
 def _comparison(view: View, declared: Declaration, known: Mapping[str, View], template: jinja2.Template) -> View:
     pairs = known.get(f"intermediate.{declared.pairs}" if declared.pairs else SCOPE_PAIR)
     if pairs is None:
-        raise CatalogError(f"{view.qualified}: @pairs {declared.pairs}, which is no intermediate view")
+        raise CatalogError(f"{view.qualified}: @pairs {declared.pairs}, which is not an intermediate view")
     columns = {column.name: column for column in view.columns}
     _check(view, declared, columns)
     told = [column for column in pairs.columns if not _is_scope(column)]
@@ -107,7 +107,7 @@ def _comparison(view: View, declared: Declaration, known: Mapping[str, View], te
 
 
 def _check(view: View, declared: Declaration, columns: Mapping[str, Column]) -> None:
-    """Raise CatalogError where what is declared is no column."""
+    """Raise CatalogError if the declaration names something that is not a column."""
     wanted = ["run_id", "step", *declared.attributes, *(measure.name for measure in declared.measures)]
     wanted += [name for key in declared.keys for name in (key.column, key.name)]
     wanted += [declared.known] if declared.known else []
@@ -115,7 +115,7 @@ def _check(view: View, declared: Declaration, columns: Mapping[str, Column]) -> 
         if measure.adds == "average":
             wanted += [measure.name.replace("average_", "total_"), "call_count"]
     if absent := [name for name in wanted if name not in columns]:
-        raise CatalogError(f"{view.qualified}: @comparison needs {', '.join(absent)}, which is no column")
+        raise CatalogError(f"{view.qualified}: @comparison needs {', '.join(absent)}, which is not a column")
 
 
 def _is_scope(column: Column) -> bool:
@@ -123,7 +123,7 @@ def _is_scope(column: Column) -> bool:
 
 
 def _figures(declared: Iterable[Measure], ranked: Sequence[Measure], columns: Mapping[str, Column]) -> Iterator[Column]:
-    """Columns of the measures: of both sides as they are declared, then differences and ratios, what ranks first."""
+    """Columns of the measures: both sides in declared order, then differences, then ratios, the ranking one first."""
     for side in _SIDES:
         for measure in declared:
             column = columns[measure.name]
@@ -143,9 +143,10 @@ def _enumerated(keys: Sequence[Column]) -> str:
 
 
 def macro_of_steps(views: Mapping[str, View], view: View) -> str | None:
-    """The table macro of a comparison for any two scopes, None for one without scopes: signature and body.
+    """The table macro that compares any two scopes, as `signature as body`; None if the view does not pair scopes.
 
-    It is the view with the pair that is asked for in place of all pairs; the views in between are written into it.
+    Its body is the view over the one pair of scopes that the arguments name. The views between the comparison and the
+    pairs are written into the body, since they read the pairs too.
     """
     if SCOPE_PAIR not in _closure(views, view):
         return None
@@ -159,7 +160,7 @@ def macro_of_steps(views: Mapping[str, View], view: View) -> str | None:
 
 
 def _closure(views: Mapping[str, View], view: View) -> set[str]:
-    """Names of all that a view reads, directly or not."""
+    """Names of everything that a view reads, directly or indirectly."""
     found: set[str] = set()
     waiting = [view]
     while waiting:
@@ -171,6 +172,6 @@ def _closure(views: Mapping[str, View], view: View) -> set[str]:
 
 
 def _inlined(body: str, names: set[str]) -> str:
-    """A body that reads these views as tables of the statement that it stands in."""
+    """A body that reads the named views without their schemas, as CTEs of the statement around it."""
     pattern = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     return re.sub(rf"\b(?:{pattern})\b", lambda found: found[0].split(".")[1], body)

@@ -1,6 +1,6 @@
-"""What the header of a relation declares to be compared: by which keys, and which of its figures.
+"""The comparison that a relation declares in its header: the keys that pair its rows, and the figures to compare.
 
--- @comparison kernel_comparison         (name of the mart that compares these rows of two runs)
+-- @comparison kernel_comparison         (name of the mart that compares the relation's rows of two runs)
 -- @key input_shapes, kernel_key named common_name as kernel_name
 -- @attribute kernel_class
 -- @measure total_duration_ns sum, difference, ratio, rank
@@ -19,7 +19,7 @@ from pathlib import Path
 from pipeline.errors import CatalogError
 
 TAGS = ("comparison", "key", "attribute", "measure", "pairs", "known", "comparison_order")
-# How a measure adds up over the steps of a run: `average` is that of the calls (total_… / call_count), `none` does not.
+# How a measure combines over the steps of a run. `average` is per call (total_… / call_count); `none` does not combine.
 ADDS = ("sum", "longest", "shortest", "average", "none")
 _TRAITS = ("difference", "ratio", "rank")
 _KEY = re.compile(r"(\w+)(?: named (\w+) as (\w+))?")
@@ -28,7 +28,10 @@ _KNOWN = re.compile(r"(\w+)(?: by (.+))?")
 
 @dataclass(frozen=True)
 class Key:
-    """A column that rows of two runs meet by. A key may be shown under a `label`: the `name` that both sides have."""
+    """A column by which rows of two runs are paired.
+
+    The comparison shows it as `label`: the value of `name` if all paired rows have the same, else that of `column`.
+    """
 
     column: str
     name: str
@@ -37,7 +40,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure that a comparison has for both sides. `adds` is one of ADDS."""
+    """A figure that a comparison shows for both sides. `adds` is one of ADDS."""
 
     name: str
     adds: str
@@ -50,9 +53,9 @@ class Measure:
 class Declaration:
     """A comparison that a relation declares.
 
-    `pairs` names a view of pairs of scopes; rows must share the columns that it and the relation both have. Where a
-    side has no `known` measure in a scope (in the part of it that the expression `known_by` tells), differences are
-    NULL.
+    `pairs` names the view that pairs scopes; rows must also agree with it in every other column that the two share. If
+    a side has no value of the measure `known` anywhere in a scope, all differences there are NULL. The expression
+    `known_by` divides the scope into parts, for each of which this holds separately.
     """
 
     name: str
@@ -66,7 +69,7 @@ class Declaration:
 
 
 def declaration(path: Path, tags: Sequence[tuple[str, str]]) -> Declaration | None:
-    """The comparison that (tag, text) of a header declare. Raises CatalogError where they break the contract."""
+    """The comparison that a header's (tag, text) pairs declare. Raises CatalogError if they break the contract."""
     single = {name: text for name, text in tags if name in TAGS}
     if not single.get("comparison"):
         if single:
@@ -106,5 +109,7 @@ def _measure(path: Path, text: str) -> Measure:
     adds, *traits = listed(rest) or ("",)
     if adds not in ADDS or not set(traits) <= set(_TRAITS):
         one_of = ", ".join(ADDS)
-        raise CatalogError(f"{path}: @measure needs a column, one of {one_of}, and of {', '.join(_TRAITS)}: {text!r}")
+        raise CatalogError(
+            f"{path}: @measure needs a column, one of {one_of}, and any of {', '.join(_TRAITS)}, not {text!r}"
+        )
     return Measure(name, adds, *(trait in traits for trait in _TRAITS))

@@ -1,4 +1,4 @@
-"""The data dictionary: every public view with its columns, written from the headers of the SQL files."""
+"""The data dictionary: every public view with its columns, generated from the headers of the SQL files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def data_dictionary(catalog: Catalog) -> str:
 
 
 def main() -> None:
-    """Write the pages of `docs/` that are generated, and `sql/catalog.lock`, of a checkout. Raises CatalogError."""
+    """Write the generated pages of `docs/`, and `sql/catalog.lock`, in a checkout. Raises CatalogError."""
     catalog = Catalog()
     root = catalog.folder.parent
     columns = public_columns(catalog)

@@ -1,4 +1,4 @@
-"""The graph of views: what each reads, by layer and domain, as Markdown with Mermaid diagrams."""
+"""The graph of views: what each view reads, by layer and domain, as Markdown with Mermaid diagrams."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ are computed once per run, at ingest.
 
 
 def view_graph(catalog: Catalog) -> str:
-    """One Markdown page: the groups of views, then for each group what its views read."""
+    """One Markdown page: a diagram of the groups of views, then for each group what its views read."""
     views = [view for view in catalog.views.values() if view.file is None]
     group_of = {view.qualified: _group(view) for view in views}
     groups = sorted(set(group_of.values()), key=_order)
@@ -34,7 +34,7 @@ def view_graph(catalog: Catalog) -> str:
 
 
 def _section(group: str, views: list[View]) -> str:
-    """One group: a diagram, but of layers, which would be all arrows; and a table."""
+    """A table of one group. A domain also gets a diagram; in that of a whole layer, arrows would hide everything."""
     own = {view.qualified for view in views}
     lines = [f"## {group}", ""]
     if "/" in group:

@@ -1,28 +1,29 @@
-"""A SQL file as a typed object: the header comment says what the view is, the body is one bare select.
+"""A SQL file as a typed object: the header comment is the view's contract, the body is one bare select.
 
--- One sentence that says what it is: one row per … .
+-- One sentence that says what the view is: one row per … .
 --
 -- Rules that a reader must know.
 --
--- @title What a person calls it
--- @sheet NameOfTheSheet                (where it has one)
--- @headline                            (where a comparison shows it first, whole)
--- @position 10                         (where it stands among the comparisons)
--- @detail                              (where it has a row per call, and can be left out)
--- @requires device_activity_count       (a count of marts.run: where neither run has any there are no rows)
--- @alternative modules                 (modules or operators: the one kind is shown or the other)
--- @tree column                         (where rows are a tree: names of its nodes, NULL in a row that is none)
--- @path column, column                 (names that are paths, which their ends tell apart)
--- @places column, column               (what only places a row in a tree, as its indentation does)
--- @counted measure                     (how often what a row adds up has happened, base_… and comparison_…)
--- @listed column, column               (what a list on screen shows)
+-- @title Title for people
+-- @sheet NameOfTheSheet                (if it has a sheet in the workbook)
+-- @headline                            (its root rows are summed up in sentences and charts)
+-- @position 10                         (its order among the comparisons)
+-- @detail                              (it has one row per call, and --no-details leaves it out)
+-- @requires device_activity_count      (a count of marts.run: if neither run has any, there are no rows)
+-- @alternative modules                 (modules or operators: only one of the two kinds is shown)
+-- @tree column                         (rows form a tree: name of the row's node, NULL in a row that is not a node)
+-- @path column, column                 (names that are paths: shortened at the front, since their ends differ)
+-- @places column, column               (hidden columns: they only place a row in the tree, as its indentation does)
+-- @counted measure                     (base_… and comparison_…: how many calls a row sums up)
+-- @listed column, column               (columns that a list on screen shows)
 -- @grain column, column
 -- @order column desc, column
--- @rank diff_column, diff_column      (where rows rank by a difference: by the first that both runs have figures for)
--- @materialized                        (where the result is kept per run as Parquet)
--- @long why                            (where the body is over 120 lines)
--- @comparison kernel_comparison        (the view made to compare these rows of two runs: `declaration.py` has its tags;
---                                       @sheet, @headline, @position, @requires and @alternative are then its own)
+-- @rank diff_column, diff_column       (rows rank by the first of these differences that both runs have figures for)
+-- @materialized                        (its rows are computed once per run and kept as Parquet)
+-- @long why                            (why the body has more than 120 lines)
+-- @comparison kernel_comparison        (name of the view that compares these rows of two runs; `declaration.py` has its
+--                                       tags; @sheet, @headline, @position, @requires, @alternative and @counted then
+--                                       belong to that view)
 -- @column name type meaning            (every output column, in order)
 """
 
@@ -36,7 +37,7 @@ from pipeline.catalog import declaration as declared
 from pipeline.catalog.declaration import Declaration, listed
 from pipeline.errors import CatalogError
 
-# Semantic column types, closed: each allows these DuckDB types. Renderers take labels, units and formats from them.
+# Semantic column types, with the DuckDB types that each allows. Renderers derive labels, units and formats from them.
 COLUMN_TYPES: dict[str, tuple[str, ...]] = {
     "id": ("VARCHAR", "BIGINT", "INTEGER"),
     "name": ("VARCHAR",),
@@ -52,9 +53,9 @@ COLUMN_TYPES: dict[str, tuple[str, ...]] = {
     "depth": ("INTEGER",),
     "bandwidth": ("DOUBLE",),
 }
-# Views of which one kind or the other is shown.
+# Kinds of views of which only one is shown.
 ALTERNATIVES = ("modules", "operators")
-# Lines of a body beyond which a built-in view says why.
+# A built-in view with more lines than this must say why (@long).
 LONGEST_BODY = 120
 VIEW_LAYERS = ("staging", "intermediate", "marts")
 _TAGS = (
@@ -77,7 +78,7 @@ class Column:
 
 @dataclass(frozen=True)
 class View:
-    """One SQL file of a view layer, or what it declares. `references` are qualified names that the body reads."""
+    """A view from a SQL file, or a generated comparison. `references` are the qualified names that the body reads."""
 
     layer: str
     name: str
@@ -105,9 +106,9 @@ class View:
     comparison: Declaration | None = None
     # Why the body is longer than LONGEST_BODY.
     long: str | None = None
-    # Folder of the file below that of its layer; empty for a file in none.
+    # The file's folder below that of the layer; empty for a file directly in the layer's folder.
     domain: str = ""
-    # The file of a user's own view; None for a built-in one.
+    # The file of a user's own view; None for a built-in view.
     file: Path | None = None
 
     @property
@@ -117,13 +118,13 @@ class View:
 
     @property
     def is_comparison(self) -> bool:
-        """Does it compare two runs (keyed by base_run_id and comparison_run_id)?"""
+        """Does it compare two runs (is its first column base_run_id)?"""
         return bool(self.columns) and self.columns[0].name == "base_run_id"
 
 
 @dataclass(frozen=True)
 class Macro:
-    """One SQL file of `macros/`: `signature` is what follows CREATE MACRO up to AS."""
+    """One SQL file of `macros/`. `signature` is the text between CREATE MACRO and AS."""
 
     name: str
     summary: str
@@ -133,7 +134,7 @@ class Macro:
 
 
 def parse_view(path: Path, layer: str) -> View:
-    """Read the file of a view of that layer. Raises CatalogError where the header breaks the contract."""
+    """Read the file of a view of that layer. Raises CatalogError if the header breaks the contract."""
     comment, body = _split(path)
     prose, tags = _tags(path, comment)
     summary, _, rules = prose.partition("\n\n")
@@ -192,20 +193,20 @@ def _split(path: Path) -> tuple[str, str]:
     comment = "\n".join(line[2:].removeprefix(" ") for line in lines[:size])
     body = "\n".join(lines[size:]).strip().removesuffix(";")
     if not comment.strip() or not body:
-        raise CatalogError(f"{path}: a SQL file is a header comment and one statement")
+        raise CatalogError(f"{path}: a SQL file must have a header comment and one statement")
     if re.match(r"(?i)create\b", body):
-        raise CatalogError(f"{path}: the body is a bare select; the installer writes CREATE")
+        raise CatalogError(f"{path}: the body must be a bare select; the installer adds CREATE")
     return comment, body
 
 
 def _tags(path: Path, comment: str) -> tuple[str, list[tuple[str, str]]]:
-    """Split a header into prose and (tag, text); a tag goes on over following lines up to the next tag."""
+    """Split a header into prose and (tag, text) pairs; the text of a tag may continue up to the next tag."""
     prose, *rest = re.split(r"(?m)^@", comment)
     tags = []
     for part in rest:
         name, _, text = part.partition(" ") if " " in part.split("\n")[0] else (part.split("\n")[0], "", "")
         if name not in _TAGS:
-            raise CatalogError(f"{path}: unknown tag @{name}; known are {', '.join('@' + tag for tag in _TAGS)}")
+            raise CatalogError(f"{path}: unknown tag @{name}; use one of {', '.join('@' + tag for tag in _TAGS)}")
         tags.append((name, " ".join(text.split())))
     return prose.strip(), tags
 
@@ -213,9 +214,10 @@ def _tags(path: Path, comment: str) -> tuple[str, list[tuple[str, str]]]:
 def _column(path: Path, text: str) -> Column:
     parts = text.split(" ", 2)
     if len(parts) < 3:
-        raise CatalogError(f"{path}: @column needs a name, a type and a meaning: {text!r}")
+        raise CatalogError(f"{path}: @column needs a name, a type and a meaning, not {text!r}")
     if parts[1] not in COLUMN_TYPES:
-        raise CatalogError(f"{path}: column {parts[0]} has unknown type {parts[1]}; one of {', '.join(COLUMN_TYPES)}")
+        known = ", ".join(COLUMN_TYPES)
+        raise CatalogError(f"{path}: column {parts[0]} has unknown type {parts[1]}; use one of {known}")
     return Column(*parts)
 
 
@@ -228,7 +230,7 @@ def _position(path: Path, text: str) -> int:
 def _check_columns(path: Path, view: View) -> None:
     names = [column.name for column in view.columns]
     if len(set(names)) != len(names) or not names:
-        raise CatalogError(f"{path}: columns must be listed once each")
+        raise CatalogError(f"{path}: each output column needs exactly one @column")
     ordered = [re.split(r"\s", part.strip())[0] for part in view.order.split(",")]
     sides = [f"{side}_{view.counted}" for side in ("base", "comparison")] if view.counted and view.is_comparison else []
     tagged = {
@@ -244,14 +246,14 @@ def _check_columns(path: Path, view: View) -> None:
     for tag, columns in tagged.items():
         for name in columns:
             if name not in names:
-                raise CatalogError(f"{path}: @{tag} names {name}, which is no column")
+                raise CatalogError(f"{path}: @{tag} names {name}, which is not a column")
     for name in view.rank:
         stem = name.removeprefix("diff_")
         if stem == name or not {f"base_{stem}", f"comparison_{stem}"} <= set(names):
-            raise CatalogError(f"{path}: @rank names {name}, which is no difference of two columns")
+            raise CatalogError(f"{path}: @rank names {name}, which is not a difference of two columns")
 
 
 def references(body: str) -> frozenset[str]:
-    """Qualified names that a body reads, without those in comments and strings."""
+    """Qualified names that a body reads; names in comments and strings do not count."""
     bare = _COMMENT_OR_STRING.sub(" ", body)
     return frozenset(f"{schema}.{name}" for schema, name in _REFERENCE.findall(bare))

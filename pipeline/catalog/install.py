@@ -16,16 +16,16 @@ from pipeline.errors import CatalogError
 from pipeline.schema import RAW_TABLES
 
 _DUCKDB_TYPE = {pa.int64(): "BIGINT", pa.string(): "VARCHAR"}
-# Files of a relation: raw table or materialised view -> Parquet files below run_id=… folders.
+# Raw table or materialised view -> its Parquet files, in run_id=… folders.
 Partitions = Mapping[str, Sequence[Path]]
 
 
 def install(
     connection: duckdb.DuckDBPyConnection, catalog: Catalog, partitions: Partitions, *, comments: bool = True
 ) -> None:
-    """Create the relations of the catalog over the given files; a materialised view without any has no rows.
+    """Create the relations of the catalog over the given files; a materialised view without files has no rows.
 
-    Raises CatalogError where a header and what DuckDB returns do not agree.
+    Raises CatalogError if a header disagrees with the columns that DuckDB returns.
     """
     install_foundation(connection, catalog, partitions)
     built_in = [view for view in catalog.views.values() if view.file is None]
@@ -39,7 +39,7 @@ def install(
 
 
 def install_partitions(connection: duckdb.DuckDBPyConnection, catalog: Catalog, partitions: Partitions) -> None:
-    """Let the relations of a database that `install` has made read other files; the rest of them stays as it is."""
+    """In a database that `install` has made, point the relations that read files at other files."""
     install_alignment(connection)
     create_raw_tables(connection, partitions)
     for view in catalog.materialized:
@@ -48,7 +48,7 @@ def install_partitions(connection: duckdb.DuckDBPyConnection, catalog: Catalog, 
 
 
 def install_foundation(connection: duckdb.DuckDBPyConnection, catalog: Catalog, partitions: Partitions) -> None:
-    """Create what views stand on: schemas, raw tables, seeds and macros."""
+    """Create everything below the views: schemas, raw tables, seeds and macros."""
     install_alignment(connection)
     for schema in ("raw", "seeds", "macros", "staging", "intermediate", "marts"):
         connection.execute(f"create schema {schema}")
@@ -60,14 +60,14 @@ def install_foundation(connection: duckdb.DuckDBPyConnection, catalog: Catalog, 
 
 
 def create_raw_tables(connection: duckdb.DuckDBPyConnection, partitions: Partitions) -> None:
-    """Create the raw tables over their files, or in place of those over others."""
+    """Create the raw tables over their files, replacing raw tables over other files."""
     for table, fields in RAW_TABLES.items():
         types = {"run_id": "VARCHAR"} | {field.name: _DUCKDB_TYPE[field.type] for field in fields}
         _create(connection, f"raw.{table}", _over_files(types, partitions.get(f"raw.{table}", ())))
 
 
 def create_view(connection: duckdb.DuckDBPyConnection, view: View, files: Sequence[Path] = ()) -> None:
-    """Create a view, a materialised one over its files. Raises CatalogError where DuckDB refuses its body."""
+    """Create a view; a materialised one reads its files. Raises CatalogError if DuckDB refuses the body."""
     if not view.materialized:
         _create(connection, view.qualified, view.body)
     elif files:
@@ -77,7 +77,7 @@ def create_view(connection: duckdb.DuckDBPyConnection, view: View, files: Sequen
 
 
 def install_own(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> dict[str, str]:
-    """Create a user's own views where `install` has made the others. Returns why files were refused, by path."""
+    """Create a user's own views, after `install` has made the others. Returns, by path, why files were refused."""
     refused = {}
     for view in [view for view in catalog.views.values() if view.file is not None]:
         try:
@@ -113,21 +113,21 @@ def _comments(view: View) -> Iterator[str]:
 
 
 def quoted(text: str) -> str:
-    """A SQL string literal, for DDL, where parameters are not allowed."""
+    """A SQL string literal, for DDL, which does not allow parameters."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def _create(connection: duckdb.DuckDBPyConnection, name: str, body: str) -> None:
     try:
         connection.execute(f"create or replace view {name} as {body}")
-    except duckdb.OperationalError:  # the disk's, not the view's
+    except duckdb.OperationalError:  # a failure of the disk, not of the view
         raise
     except duckdb.Error as error:
         raise CatalogError(f"{name}: {error}") from error
 
 
 def _over_files(types: dict[str, str], files: Sequence[Path]) -> str:
-    """Select over Parquet partitions by run_id; without a file, no rows of the same types."""
+    """A select over Parquet partitions by run_id; without files, one that returns no rows of the same types."""
     if not files:
         return "select " + ", ".join(f"null::{kind} as {name}" for name, kind in types.items()) + " where false"
     names = ", ".join(types)
@@ -147,7 +147,7 @@ def _types(connection: duckdb.DuckDBPyConnection, body: str) -> dict[str, str]:
 
 
 def check_columns(connection: duckdb.DuckDBPyConnection, views: Iterable[View]) -> None:
-    """Hold every header against the columns that DuckDB has for the view."""
+    """Check every header against the columns that DuckDB has for the view. Raises CatalogError if they differ."""
     returned: dict[str, dict[str, str]] = {}
     for schema, name, column, kind in connection.execute(
         "select schema_name, table_name, column_name, data_type from duckdb_columns()"

@@ -1,4 +1,4 @@
-"""The lock of public columns: what CATALOG_VERSION stands for, so that neither changes without the other."""
+"""The lock of public columns: it lists the columns of CATALOG_VERSION, so that neither changes without the other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipeline.errors import CatalogError
 
 
 def public_columns(catalog: Catalog) -> str:
-    """The version and the marts' public columns with their types, a line each."""
+    """The version and the marts' public columns with their types, one per line."""
     lines = [f"catalog_version {CATALOG_VERSION}"]
     for view in catalog.marts:
         lines += [f"{view.qualified}.{column.name} {column.type}" for column in view.columns]
@@ -17,22 +17,22 @@ def public_columns(catalog: Catalog) -> str:
 
 
 def locked(path: Path, catalog: Catalog) -> str:
-    """Text of the lock. Raises CatalogError where the catalog's columns may not follow it under CATALOG_VERSION."""
+    """Text of the lock. Raises CatalogError if the catalog's columns differ from it and need a higher version."""
     text = path.read_text(encoding="utf-8")
     check_version(text, public_columns(catalog))
     return text
 
 
 def check_version(before: str, now: str) -> None:
-    """Hold one text of public columns against the one before.
+    """Check one list of public columns against the one before, since users' queries rely on the names.
 
-    Raises CatalogError where a column is gone or changed and the major number is not higher, or a column is new and
-    the version is not: who queries by name relies on them.
+    Raises CatalogError if a column is gone or changed and the major number is not higher, or if a column is new and
+    neither the major nor the minor number is higher.
     """
     (old, columns_before), (new, columns_now) = _parsed(before), _parsed(now)
     numbers = [".".join(map(str, version)) for version in (new, old)]
     if new < old:
-        raise CatalogError(f"CATALOG_VERSION {numbers[0]} is older than {numbers[1]}, which the lock stands for")
+        raise CatalogError(f"CATALOG_VERSION {numbers[0]} is older than {numbers[1]}, the version of the lock")
     lost = [name for name, kind in columns_before.items() if columns_now.get(name) != kind]
     added = [name for name in columns_now if name not in columns_before]
     if lost and new[0] == old[0]:

@@ -1,6 +1,6 @@
-"""A user's own views: SQL files under the same contract as the built-in ones, marts and comparisons among them.
+"""A user's own views: SQL files under the same contract as the built-in marts, with comparisons if they declare them.
 
-A file that breaks the contract is refused with the reason, and everything else works.
+A file that breaks the contract is refused with a reason; everything else works.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Views = dict[str, View]
 def with_own_views(
     views: Views, folders: Iterable[Path], including: Callable[[Views, View], Views]
 ) -> tuple[Views, dict[Path, str]]:
-    """The views and those of the folders, each after what it reads; and why files were refused.
+    """The views with those of the folders, each after what it reads; and, by path, why files were refused.
 
-    `including` adds one view and what it declares, and raises CatalogError where they do not fit the others.
+    `including` adds a view and the comparison that it declares, and raises CatalogError if they do not fit the others.
     """
     refused = {path: "" for folder in folders for path in sorted(folder.glob("*.sql"))}
     waiting = list(refused)
@@ -31,7 +31,7 @@ def with_own_views(
         for path in list(waiting):
             try:
                 views = including(views, _parsed(path, views))
-            except CatalogError as error:  # what it reads may be in a later file
+            except CatalogError as error:  # it may read a view in a later file
                 refused[path] = str(error).removeprefix(f"{path}: ")
             else:
                 waiting.remove(path)
@@ -42,15 +42,15 @@ def with_own_views(
 
 
 def _parsed(path: Path, views: Views) -> View:
-    """The mart in a file. Raises CatalogError."""
+    """The mart in a file. Raises CatalogError if the file cannot be a user's own view."""
     try:
         view = replace(parse_view(path, "marts"), file=path)
     except (OSError, UnicodeDecodeError) as error:
         raise CatalogError(f"{path}: cannot be read ({error})") from error
     if not _NAME.fullmatch(view.name):
-        raise CatalogError(f"{path}: the file's name is the view's: small letters, digits and _")
+        raise CatalogError(f"{path}: the file is named like the view: a small letter, then small letters, digits and _")
     if view.qualified in views:
-        raise CatalogError(f"{path}: there is a {view.qualified} already; choose another name")
+        raise CatalogError(f"{path}: {view.qualified} exists already; choose another name")
     if view.materialized:
-        raise CatalogError(f"{path}: @materialized is for built-in views")
+        raise CatalogError(f"{path}: only built-in views may have @materialized; remove it")
     return view
