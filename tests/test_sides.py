@@ -306,7 +306,7 @@ def test_steps_of_which_none_is_complete_have_no_average_and_the_reader_is_told(
     whole = traces.write(tmp_path / "whole.json", run(2, 100))
     result = pipeline.compare(source, whole, warehouse=tmp_path / "house", output=tmp_path, files=["html"])
     assert result.notes == (
-        "the runs recorded 1 and 2 steps: compare per-step averages, not totals, but cut recorded no whole step",
+        "the runs recorded 1 and 2 steps: compare per-step averages, not totals, but cut recorded no complete step",
     )
     (row, *_) = result.tables["headline_comparison"].rows.to_pylist()
     assert row["scope"] == "whole run"

@@ -1,1 +1,1 @@
-"""Alignment of sequences and of trees, and the function in SQL that pairs by it. Knows nothing of what is aligned."""
+"""Alignment of sequences and trees, and the SQL function that pairs by it. Knows nothing about what it aligns."""

@@ -1,6 +1,6 @@
-"""`align_trees`, the function in SQL that comparisons in detail pair by.
+"""`align_trees`, the SQL function by which comparisons call by call pair their rows.
 
-SQL cannot align in a bounded time: a view collects the nodes of trees in order, and the function answers with pairs.
+SQL cannot align in bounded time: a view collects the nodes of both trees in order, and the function returns pairs.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _ANSWER: Any = f"STRUCT({', '.join(f'{name} BIGINT' for name in _FIELDS)})[]"
 def install_alignment(connection: duckdb.DuckDBPyConnection) -> None:
     """Add `align_trees(base, comparison)` to a connection.
 
-    A tree lists its nodes in order: a number, that of the node around it, the key that it is paired by, and whether it
-    is a wrapper, which may be looked through. A node whose parent is not in the list stands at the root; NULL is a tree
-    without nodes. The answer lists pairs of nodes from top to bottom, children below their parents, NULL where a node
-    has no partner; each with its place, from 1, with the pair that it is a child of, NULL at the root, and with its
-    level, 1 at the root.
+    Each argument lists the nodes of one tree in order; NULL is a tree without nodes. A node has a number, its parent's
+    number, the key by which it is paired, and a flag for wrappers, which may be looked through. A node whose parent is
+    not in the list is a root. The result lists pairs of nodes in order, children after their parent; a node without a
+    partner is paired with NULL. Each pair has its place (from 1), its parent pair (NULL at the root) and its level (1
+    at the root).
     """
     connection.create_function(
         "align_trees",
@@ -77,7 +77,7 @@ def _align(base: pa.StructArray, comparison: pa.StructArray) -> pa.StructArray:
 
 
 def _numbered(base: pa.Array, comparison: pa.Array) -> tuple[list[int], list[int]]:
-    """Keys as numbers, the same for the same text."""
+    """Keys as numbers; equal keys have equal numbers on both sides."""
     encoded = pa.chunked_array([base, comparison]).dictionary_encode()
     numbers = [number for side in encoded.chunks for number in side.indices.to_pylist()]
     return numbers[: len(base)], numbers[len(base) :]

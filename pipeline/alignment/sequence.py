@@ -7,8 +7,8 @@ from itertools import accumulate, chain, pairwise, repeat
 
 from rapidfuzz.distance import LCSseq, Levenshtein, Opcodes
 
-# A longest common subsequence needs a bit for each pair of elements. Sequences with more pairs than this (64 MiB) are
-# first cut by an edit distance, which rapidfuzz computes in linear memory.
+# The longest common subsequence needs one bit per pair of elements. With more pairs than this (64 MiB), sequences are
+# cut into pieces first; a piece that is still larger is aligned by an edit distance, which needs linear memory.
 CELLS = 1 << 29
 
 Pair = tuple[int | None, int | None]
@@ -16,10 +16,11 @@ Match = tuple[int, int]
 
 
 def aligned(base: Sequence[Hashable], comparison: Sequence[Hashable]) -> Iterator[Pair]:
-    """Pairs of places (from 0) of two sequences by their longest common subsequence; all stay in order.
+    """Align two sequences by their longest common subsequence; yields pairs of places (from 0), in order.
 
-    In a gap what the base has comes first. Beyond CELLS pairs the sequences are cut where no key crosses; the
-    subsequence of a piece that is still larger is that of an edit distance, extended within each of its gaps.
+    In a gap the elements of the base come first. Sequences with more than CELLS pairs of elements are first cut where
+    no key crosses the cut. A piece that is still larger is aligned by edit distance, and each gap that this leaves by
+    its own longest common subsequence.
     """
     place = other_place = 0
     for i, j in chain(_matches(base, comparison), [(len(base), len(comparison))]):
@@ -31,7 +32,7 @@ def aligned(base: Sequence[Hashable], comparison: Sequence[Hashable]) -> Iterato
 
 
 def _matches(base: Sequence[Hashable], comparison: Sequence[Hashable]) -> Iterator[Match]:
-    """The pairs of both sides."""
+    """The pairs that have an element on both sides."""
     if not base or not comparison:
         return
     start = _common(base, comparison)
@@ -64,13 +65,13 @@ def _middle(base: Sequence[Hashable], comparison: Sequence[Hashable]) -> Iterato
 
 
 def _cuts(base: Sequence[Hashable], comparison: Sequence[Hashable]) -> Iterator[Match]:
-    """Where both can be cut, ends included, such that no key is before a cut on one side and behind it on the other."""
+    """Places to cut both, ends included, so that no key is before a cut on one side and after it on the other."""
     last = {key: place for place, key in enumerate(base)}
     other_last = {key: place for place, key in enumerate(comparison)}
     first, other_first = (
         {key: len(side) - 1 - place for place, key in enumerate(reversed(side))} for side in (base, comparison)
     )
-    keys = [key for key in last if key in other_last]  # by their first places in the base
+    keys = [key for key in last if key in other_last]  # in order of their first places in the base
     ahead = list(accumulate((other_first[key] for key in reversed(keys)), min))[::-1]
     yield 0, 0
     behind = other_behind = -1
@@ -82,7 +83,7 @@ def _cuts(base: Sequence[Hashable], comparison: Sequence[Hashable]) -> Iterator[
 
 
 def _within_gaps(base: Sequence[Hashable], comparison: Sequence[Hashable], found: Iterator[Match]) -> Iterator[Match]:
-    """The matches, and what a longest common subsequence finds between them where it can be afforded."""
+    """The matches, and those of the longest common subsequence of each gap between them, if it has few enough pairs."""
     place = other_place = 0
     for i, j in chain(found, [(len(base), len(comparison))]):
         if place < i and other_place < j and (i - place) * (j - other_place) <= CELLS:

@@ -9,7 +9,7 @@ from pipeline.alignment.sequence import Pair, aligned
 
 
 class Tree:
-    """Elements in order, at places from 1: the place of the one around each, its key, and which are wrappers."""
+    """Elements in order, numbered from 1 by place. Each has its parent's place and a key; some are wrappers."""
 
     def __init__(self, parents: Sequence[int | None], keys: Sequence[Hashable], wrappers: Collection[int] = ()) -> None:
         self.parents, self.keys = parents, keys
@@ -17,24 +17,24 @@ class Tree:
         for place, parent in enumerate(parents, 1):
             children[parent or 0].append(place)
         self.children = dict(children)
-        # Wrappers around something, with how many stand directly one in the other from there on.
+        # Wrappers that have children, each with the length of the longest chain of nested wrappers that it begins.
         self.heights = {place: 1 for place in wrappers if place in self.children}
-        for place in reversed(list(self.heights)):  # from the bottom up, most are right at once
+        for place in reversed(list(self.heights)):  # from the bottom up, most heights are final at once
             around, height = parents[place - 1], 2
             while around in self.heights and self.heights[around] < height:
                 self.heights[around] = height
                 around, height = parents[around - 1], height + 1
 
     def below(self, place: int | None) -> list[int]:
-        """The elements in one, 0 for the root, None for one that is not there."""
+        """The children of an element; 0 stands for the root, None for no element."""
         return self.children.get(place, []) if place is not None else []
 
     def opened(self, places: Iterable[int], wrappers: Container[int]) -> list[int]:
-        """Places with what is in these wrappers instead of themselves."""
+        """The places, with each of these wrappers replaced by its children."""
         return [one for place in places for one in (self.children[place] if place in wrappers else (place,))]
 
     def between(self, outer: int | None, place: int | None) -> list[int]:
-        """The elements around one, from the outside, below an outer one."""
+        """The ancestors of an element below `outer`, outermost first."""
         found = []
         while place and (place := self.parents[place - 1] or 0) != outer:
             found.append(place)
@@ -42,10 +42,10 @@ class Tree:
 
 
 def aligned_trees(base: Tree, comparison: Tree) -> Iterator[tuple[Pair, Pair]]:
-    """Pairs of places of two trees, depth first, each with the pair that it is a child of.
+    """Pairs of places of two trees, depth first, each with its parent pair.
 
-    Only children of a pair are paired with each other, where what is in a wrapper without a partner counts as a child
-    of what is around that. It is listed below the wrapper all the same.
+    Only children of the same pair are paired with each other. If a wrapper has no partner, its children are paired as
+    if they stood in its place, but are still listed below it.
     """
     stack: list[tuple[Pair, Iterator[tuple[Pair, Pair | None, bool]]]] = [
         ((None, None), _below((0, 0), base, comparison))
@@ -63,7 +63,7 @@ def aligned_trees(base: Tree, comparison: Tree) -> Iterator[tuple[Pair, Pair]]:
 
 
 def _below(around: Pair, base: Tree, comparison: Tree) -> Iterator[tuple[Pair, Pair | None, bool]]:
-    """Pairs below a pair, each with the wrapper without a partner that it is in, and whether it is one itself."""
+    """Pairs below a pair: each with the unpaired wrapper around it, if any, and whether it is itself such a wrapper."""
     pairs = _looked_through(base.below(around[0]), comparison.below(around[1]), base, comparison)
     if not (base.heights or comparison.heights):
         yield from ((pair, None, False) for pair in pairs)
@@ -79,7 +79,7 @@ def _below(around: Pair, base: Tree, comparison: Tree) -> Iterator[tuple[Pair, P
         while open_until and open_until[-1][1] < place:
             open_until.pop()
         for wrapper in found:
-            # Each is listed once: where those of both sides overlap, the later one ends with the earlier.
+            # Each wrapper is listed once. If wrappers of both sides overlap, the later one ends where the earlier does.
             if wrapper in last:
                 outer, end = open_until[-1] if open_until else (None, len(pairs))
                 yield wrapper, outer, True
@@ -88,10 +88,10 @@ def _below(around: Pair, base: Tree, comparison: Tree) -> Iterator[tuple[Pair, P
 
 
 def _looked_through(ours: list[int], theirs: list[int], base: Tree, comparison: Tree) -> list[Pair]:
-    """Pairs of two lists of places. Wrappers without a partner are opened, the highest first, until there are none."""
+    """Pair two lists of places; unpaired wrappers are opened, the highest first, until none is left."""
     while True:
         keys, other_keys = [base.keys[i - 1] for i in ours], [comparison.keys[j - 1] for j in theirs]
-        if keys == other_keys:  # most are, and most are short
+        if keys == other_keys:  # true of most lists
             return list(zip(ours, theirs, strict=True))
         matched = aligned(keys, other_keys)
         pairs = [(None if i is None else ours[i], None if j is None else theirs[j]) for i, j in matched]

@@ -1,1 +1,1 @@
-"""Two runs side by side: which tables, what of the runs, matched by what; the rows that come out."""
+"""Two runs side by side: chooses tables and scopes, and how operators match; returns the rows."""

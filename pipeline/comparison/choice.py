@@ -1,4 +1,4 @@
-"""What of two runs is compared, and which tables show it."""
+"""The choice of scopes and tables for a comparison."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class Choice:
     """Tables and scopes of a comparison.
 
-    `only` and `skip` choose views by name, `details` those with a row per call. Without `modules` operators are shown
-    also where both runs have modules. Whole runs are compared unless steps are given, or `average_step`, which compares
-    average complete steps. `own_views` is a folder of views beside those of the warehouse.
+    `only` and `skip` choose views by name; `details` includes those with one row per call. Without `modules`, operators
+    are shown even if both runs have modules. Whole runs are compared unless a step is given, or `average_step`, which
+    compares the average complete steps. `own_views` is a folder of views in addition to those of the warehouse.
     """
 
     only: Sequence[str] = ()
@@ -36,9 +36,11 @@ class Choice:
     own_views: str | os.PathLike[str] | None = None
 
     def __post_init__(self) -> None:
-        """Raise UsageError for steps beside the average one."""
+        """Raise UsageError if steps are given together with `average_step`."""
         if self.average_step and (self.base_step, self.comparison_step) != (None, None):
-            raise UsageError("--average-step compares the average steps of both runs; name no step beside it")
+            raise UsageError(
+                "--average-step compares the average steps of both runs; leave out --base-step and --comparison-step"
+            )
 
     @property
     def steps(self) -> tuple[int | None, int | None]:
@@ -46,9 +48,9 @@ class Choice:
         return (AVERAGE_STEP, AVERAGE_STEP) if self.average_step else (self.base_step, self.comparison_step)
 
     def views(self, catalog: Catalog) -> list[View]:
-        """Comparisons to show, in their order; names may leave out the ending `_comparison`.
+        """The comparisons to show, in the catalog's order. `only` and `skip` may omit the ending `_comparison`.
 
-        Raises UsageError for a name that there is not.
+        Raises UsageError for an unknown name.
         """
         by_name = {view.name: view for view in catalog.comparisons}
 
@@ -71,11 +73,12 @@ class Choice:
     def without_alternative(
         self, connection: duckdb.DuckDBPyConnection, views: Sequence[View], run_ids: Sequence[str]
     ) -> list[View]:
-        """The views without those of operators where both runs have modules with device time, or the other way round.
+        """The views, with those of modules or those of operators left out.
 
-        A kind of which no view was chosen leaves the other as it is.
+        Modules are shown, and not operators, if both runs have modules with device time. If no view of the kind to be
+        shown was chosen, all views stay.
         """
-        # The optimizer and what is outside are no modules; without device time they have nothing to compare.
+        # Work of the optimizer, or outside any module, does not count; modules without device time have no figures.
         modules_of = "starts_with(forward_name, '/') and device_total_duration_ns is not null"
         query = f"select count(distinct run_id) from marts.module where run_id in ($base, $comparison) and {modules_of}"
         ((found,),) = connection.execute(query, {"base": run_ids[0], "comparison": run_ids[1]}).fetchall()
@@ -87,5 +90,5 @@ class Choice:
 
     @property
     def told(self) -> dict[str, str]:
-        """What was chosen by name, for About."""
+        """The views that were chosen by name, for the workbook's sheet About and for the page."""
         return {"only": ", ".join(self.only), "skip": ", ".join(self.skip)}

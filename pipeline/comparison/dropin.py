@@ -1,6 +1,6 @@
-"""The options of msprof-analyze, translated into ours, so that a script changes one word.
+"""Translates the options of msprof-analyze into ours, so that a script only changes the name of the command.
 
-docs/drop-in.md has the same table for people; a test holds the two together.
+docs/drop-in.md has the same table for users; a test keeps the two in step.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ import ast
 import json
 from collections.abc import Sequence
 
-# What an option becomes. Options with a value of their own are in VALUES; every other name is the same with dashes.
+# What each flag becomes. Options that take a value and have another name are in VALUES. All other options keep their
+# names, with dashes for underscores.
 FLAGS: dict[str, tuple[str, ...]] = {
     "--enable-profiling-compare": ("--only", "headline", "--only", "overall", "--only", "step"),
     "--enable-operator-compare": (
@@ -22,9 +23,9 @@ FLAGS: dict[str, tuple[str, ...]] = {
     "--enable-api-compare": ("--only", "host_call"),
     "--disable-details": ("--no-details",),
     "--use-kernel-type": ("--skip", "kernel"),
-    "--force": (),  # there are no checks of size, owner or permissions to skip
+    "--force": (),  # tracemill has no checks of size, owner or permissions to skip
 }
-# What options become beside `--use-kernel-type`: kernels by type alone, without their shapes.
+# What flags become together with `--use-kernel-type`, which compares kernels by type, whatever their shapes.
 BY_TYPE: dict[str, tuple[str, ...]] = {"--enable-kernel-compare": ("--only", "kernel_type")}
 VALUES = {"--output-path": "--output"}
 TARGET = ("-d", "--profiling-path")
@@ -32,7 +33,7 @@ BASE = ("-bp", "--benchmark-profiling-path")
 
 
 def translated(arguments: Sequence[str]) -> list[str]:
-    """The arguments of `compare` in our spelling; those that are in it already stay as they are."""
+    """The arguments of `compare` in our spelling; arguments that are ours already stay as they are."""
     done: list[str] = []
     paths: dict[str, str] = {}
     waiting = [part for argument in arguments for part in _split(argument)]
@@ -41,7 +42,7 @@ def translated(arguments: Sequence[str]) -> list[str]:
         name = waiting.pop(0)
         if name in TARGET or name in BASE:
             if not waiting:
-                return list(arguments)  # the parser says what is missing
+                return list(arguments)  # typer's parser then reports the missing value
             paths["target" if name in TARGET else "base"] = waiting.pop(0)
         elif name in flags:
             done += flags[name]
@@ -53,7 +54,7 @@ def translated(arguments: Sequence[str]) -> list[str]:
 
 
 def _split(argument: str) -> list[str]:
-    """An option with dashes, and the value after `=` apart."""
+    """Split an option from the value after its `=`, and write its name with dashes."""
     if not argument.startswith("--"):
         return [argument]
     name, separator, value = argument.partition("=")
@@ -61,7 +62,7 @@ def _split(argument: str) -> list[str]:
 
 
 def _json(text: str) -> str:
-    """A map of names as Python prints it, in JSON; any other text as it is."""
+    """Turn a dict as Python prints it into JSON; any other text stays as it is."""
     try:
         found = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):

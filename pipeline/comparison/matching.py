@@ -1,4 +1,4 @@
-"""What operators and modules of two runs are matched by: options of a person, variables of the views that align."""
+"""How operators and modules of two runs are matched: the user's options, as variables that the aligning views read."""
 
 from __future__ import annotations
 
@@ -13,30 +13,34 @@ from pipeline.errors import UsageError
 if TYPE_CHECKING:
     import duckdb
 
-# An operator with fewer kernels is not worth opening; msprof-analyze has the same bound.
+# Operators with no more kernels than this are not worth opening; msprof-analyze has the same bound.
 _MIN_KERNELS = 3
 
 
 @dataclass(frozen=True)
 class Matching:
-    """How operators are matched. `max_kernel_num` opens operators with more kernels into those inside."""
+    """How operators and modules are matched.
+
+    `use_input_shape` adds input shapes to what operators are matched by. `op_name_map` maps names on both sides before
+    they are matched. `max_kernel_num` opens operators with more kernels than this into those inside.
+    """
 
     use_input_shape: bool = False
     op_name_map: Mapping[str, str] = field(default_factory=dict)
     max_kernel_num: int | None = None
 
     def __post_init__(self) -> None:
-        """Raise UsageError for a number of kernels that is too small."""
+        """Raise UsageError if `max_kernel_num` is too small."""
         if self.max_kernel_num is not None and self.max_kernel_num <= _MIN_KERNELS:
             raise UsageError(f"--max-kernel-num must be greater than {_MIN_KERNELS}, not {self.max_kernel_num}")
 
     @property
     def told(self) -> dict[str, str]:
-        """What differs from plain matching by name, for About."""
+        """The options that differ from plain matching by name, for the workbook's sheet About and for the page."""
         return {name: str(value) for name, value in vars(self).items() if value}
 
     def apply(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Set the variables that the views read, on this connection."""
+        """Set the variables that the views read on this connection."""
         connection.execute("set variable use_input_shape = $value", {"value": self.use_input_shape})
         connection.execute("set variable op_name_map = $value", {"value": json.dumps(dict(self.op_name_map))})
         if self.max_kernel_num is not None:
@@ -44,7 +48,7 @@ class Matching:
 
 
 def read_name_map(given: str) -> dict[str, str]:
-    """The map of names in a JSON object, or in the file of that name. Raises UsageError for anything else."""
+    """The map of names in a JSON text, or in a file of JSON. Raises UsageError for anything else."""
     text = given.strip()
     if not text.startswith("{"):
         try:
@@ -54,7 +58,7 @@ def read_name_map(given: str) -> dict[str, str]:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f'--op-name-map {given}: no JSON object such as {{"a": "b"}} ({error})') from error
+        raise UsageError(f'--op-name-map {given}: not a JSON object such as {{"a": "b"}} ({error})') from error
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found.values()):
-        raise UsageError(f"--op-name-map {given}: must map names to names")
+        raise UsageError(f'--op-name-map {given}: must map names to names, as in {{"a": "b"}}')
     return found

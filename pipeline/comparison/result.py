@@ -1,4 +1,4 @@
-"""What a query gives: rows in Arrow with the view that describes them, so that a renderer needs no other knowledge."""
+"""Results of a comparison: Arrow rows, each table with the view that describes it, which is all that renderers need."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import pyarrow as pa
 
 from pipeline.catalog.header import Column, View
 
-# Types of columns that say what a row is of; the others hold figures.
+# Types of columns that describe a row; columns of other types hold figures.
 DESCRIPTIONS = frozenset({"id", "name", "text", "category", "flag", "depth"})
 
 
 @dataclass(frozen=True)
 class ResultTable:
-    """Rows of one view. `rows` has the view's columns, in order, with their exact values (ns, bytes)."""
+    """Rows of one view. `rows` has the view's columns, in order, with exact values (ns, bytes)."""
 
     view: View
     rows: pa.Table
 
     @property
     def columns(self) -> list[Column]:
-        """Columns to show: not the keys that are the same in every row of a comparison, nor a tree's names."""
+        """The columns to show: all but the keys that every row of a comparison shares, and the names of a tree."""
         return [column for column in self.view.columns if column.name not in (*SCOPE_KEYS, self.view.tree)]
 
     @property
     def silence(self) -> str | None:
-        """What to say where a comparison has no rows, or no figure on a side; None where both have some."""
+        """What to say if a comparison has no rows, or no figures on a side; None if both sides have figures."""
         if not self.rows.num_rows:
             return "No rows for these two runs."
         silent = [side for side in ("base", "comparison") if not any(self._figures(side))]
@@ -40,7 +40,7 @@ class ResultTable:
         return None
 
     def _figures(self, side: str) -> Iterator[bool]:
-        """For each quantity of a side: is there any?"""
+        """For each figure of a side, whether any row has it."""
         own = [column for column in self.columns if column.name.startswith(f"{side}_")]
         for column in [column for column in own if column.type not in DESCRIPTIONS] or own:
             yield self.rows[column.name].null_count < self.rows.num_rows
@@ -49,12 +49,12 @@ class ResultTable:
 
     @property
     def rank(self) -> Column | None:
-        """The difference that rows rank by: the first of the view's that both sides have figures for."""
+        """The difference by which rows rank: the first that both sides have figures for, else the first."""
         ranks = [column for name in self.view.rank for column in self.columns if column.name == name]
         return next((column for column in ranks if self.compares(column)), ranks[0] if ranks else None)
 
     def varies(self, column: Column) -> bool:
-        """Has a column more than one value?"""
+        """Does a column have more than one value?"""
         return len(self.rows[column.name].drop_null().unique()) > 1
 
     def compares(self, diff: Column) -> bool:
@@ -64,16 +64,16 @@ class ResultTable:
         return all(self.rows[name].null_count < self.rows.num_rows for name in sides)
 
 
-# Keys that name the compared scopes: said once, in a title, never in a row.
+# Keys that name the compared scopes: titles show them once, rows never.
 SCOPE_KEYS = frozenset({"base_run_id", "base_step", "comparison_run_id", "comparison_step"})
 
-# What stands for the average complete step where a step is asked for (macros.average_step).
+# The step number that stands for the average complete step (macros.average_step).
 AVERAGE_STEP = -1
 
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison: the row of `marts.run`, the step, and what is wrong with the run.
+    """One side of a comparison: the run's row of `marts.run`, the step, and the run's problems as text.
 
     The step is a number, AVERAGE_STEP, or None for the whole run.
     """
@@ -84,7 +84,7 @@ class Side:
 
     @property
     def device(self) -> str | None:
-        """Name of its device, where it is known."""
+        """Name of its device, if known."""
         name: str | None = self.run["device_name"]
         return name
 
@@ -95,34 +95,34 @@ class Side:
 
     @property
     def event_count(self) -> int:
-        """Events that were read."""
+        """How many events were read."""
         return int(self.run["event_count"])
 
     @property
     def activity_count(self) -> int:
-        """Activities of devices among them."""
+        """How many device activities the run has."""
         return int(self.run["device_activity_count"])
 
     @property
     def step_count(self) -> int:
-        """Steps that were recorded."""
+        """How many steps were recorded."""
         return int(self.run["step_count"])
 
     @property
     def complete_step_count(self) -> int | None:
-        """Complete steps among them; None where nothing tells."""
+        """How many of these steps are complete; None if that is not known."""
         count: int | None = self.run["complete_step_count"]
         return count
 
     @property
     def scope(self) -> str:
-        """What of the run is compared."""
+        """The compared scope: `whole run`, `average step` or `step 12`."""
         named = {None: "whole run", AVERAGE_STEP: "average step"}
         return named.get(self.step, f"step {self.step}")
 
     @property
     def title(self) -> str:
-        """Name for titles: run id, step, and the mark of a salvaged run."""
+        """Name for titles: the run id, the scope unless it is the whole run, and the status unless it is complete."""
         step = f", {self.scope}" if self.step is not None else ""
         mark = f" [{self.run['status']}]" if self.run["status"] != "complete" else ""
         return f"{self.run['run_id']}{step}{mark}"
@@ -130,7 +130,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs side by side: result tables by view name, in the order in which they are shown."""
+    """Two runs side by side: result tables by view name, in the order to show them."""
 
     base: Side
     comparison: Side

@@ -1,4 +1,4 @@
-"""The two sides of a comparison: their runs, and what a reader must know of them before the figures."""
+"""The two sides of a comparison: their runs, and notes that a reader needs before the figures."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from pipeline.comparison.tables import fetch
 from pipeline.errors import UsageError
 from pipeline.warehouse.problem import Problem, problem_text
 
-# Levels of Ascend profilers that leave out what several views are made of.
+# Levels of Ascend profilers that do not record what several views need.
 _SHALLOW = ("Level_none", "Level0")
-# What is said of a run without device activities, by what is known of its devices instead.
+# Notes on runs without device activities, by what their profiles hold about devices instead.
 _WITHOUT_ACTIVITIES = {
-    None: "no device activity in this trace{known}, so device time, its split and kernels are empty",
-    "overlap analysis": "of devices the trace has the profiler's Overlap Analysis alone: device time and its split are"
-    " those of the analysis, kernels are empty",
-    "tables": "of devices there are tables alone, of sums, transfers or memory: device time, its split and kernels are"
-    " empty",
+    None: "no device activity in this trace{known}, so device time, its parts and kernels are empty",
+    "overlap analysis": "no device activity in this trace, only the profiler's Overlap Analysis: device time and its"
+    " parts are those of the analysis, and kernels are empty",
+    "tables": "no device activity in this profile, only tables of sums, transfers or memory: device time, its parts and"
+    " kernels are empty",
 }
 
 
 def side(connection: duckdb.DuckDBPyConnection, run_id: str, step: int | None, problems: Sequence[Problem]) -> Side:
-    """One side. Raises UsageError for a step that the run has not."""
+    """One side of a comparison. Raises UsageError for a step that the run does not have."""
     (run,) = fetch(connection, "select * from marts.run where run_id = $run", {"run": run_id}).to_pylist()
     if step == AVERAGE_STEP:
         if not _averages(run):
-            raise UsageError(f"run {run_id} has no complete step to average over; compare whole runs")
+            raise UsageError(f"run {run_id} has no complete step to average; compare whole runs")
     elif step is not None:
         found = "select step from marts.step where run_id = $run order by step"
         existing = [row[0] for row in connection.execute(found, {"run": run_id}).fetchall()]
@@ -40,7 +40,7 @@ def side(connection: duckdb.DuckDBPyConnection, run_id: str, step: int | None, p
 
 
 def notes(sides: Sequence[Side]) -> Iterator[str]:
-    """What a reader must know before the figures."""
+    """Notes that a reader needs before the figures."""
     for one in sides:
         run = one.run
         if run["device_source"] in _WITHOUT_ACTIVITIES:
@@ -56,13 +56,13 @@ def notes(sides: Sequence[Side]) -> Iterator[str]:
         recorded = f"the runs recorded {counts[0]} and {counts[1]} steps: compare per-step averages, not totals"
         without = [one.run["run_id"] for one in sides if not _averages(one.run)]
         yield (
-            f"{recorded}, but {' and '.join(without)} recorded no whole step"
+            f"{recorded}, but {' and '.join(without)} recorded no complete step"
             if without
             else f"{recorded} (--average-step)"
         )
 
 
 def _averages(run: Mapping[str, Any]) -> bool:
-    """Does a run have steps to average over? Those of a run without device activities cannot lack any."""
+    """Does a run have steps to average? In a run without device activities, every step counts as complete."""
     complete = run["complete_step_count"]
     return bool(run["step_count"] if complete is None else complete)
