@@ -256,7 +256,7 @@ ANALYSIS = json.dumps(
     [
         ("analysis.json", ANALYSIS, "no device activity in this trace, only the profiler's Overlap Analysis"),
         ("op_statistic.csv", "OP Type,Core Type,Total Time(us)\nAdd,AI_CORE,5\n", "no device activity in this profile"),
-        ("api_statistic.csv", "Level,API Name,Time(us),Count\nacl,aclrtMalloc,5,1\n", "no device activity in this trace"),
+        ("api_statistic.csv", "Level,API Name,Time(us),Count\nacl,aclrtMalloc,5,1\n", "no device activity"),
     ],
 )  # fmt: skip
 def test_what_is_known_of_devices_without_their_activities_is_said_before_the_figures(
