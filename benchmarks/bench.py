@@ -22,10 +22,13 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 import duckdb
-import others
 from isal import igzip
-from stage import ROOT, TRACEMILL, Stage, run
+
+from benchmarks import others
+from benchmarks.stage import ROOT, TRACEMILL, Stage, run
 
 DEFAULT_MB = (100, 1000)
 EXTRACT = """

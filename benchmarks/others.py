@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from stage import Stage, run
+from benchmarks.stage import Stage, run
 
 VARIABLES = ("TRACEMILL_BENCH_MSPROF", "TRACEMILL_BENCH_HTA")
 _TRACE_DIFF = """
@@ -32,9 +32,9 @@ def comparisons(base: Path, new: Path, folder: Path) -> Iterator[Stage]:
     if msprof:
         tool = str(msprof.with_name("msprof-analyze"))
         command = [tool, "compare", "-d", str(new), "-bp", str(base), "--output_path", str(folder)]
-        found = run("msprof-analyze compare", command, folder)
+        stage = run("msprof-analyze compare", command, folder)
         if not list(folder.glob("*.xlsx")):
-            raise SystemExit(f"msprof-analyze wrote no workbook\n{found.output[-2000:]}")
-        yield found
+            raise SystemExit(f"msprof-analyze wrote no workbook\n{stage.output[-2000:]}")
+        yield stage
     if hta:
         yield run("HTA TraceDiff", [str(hta), "-c", _TRACE_DIFF, str(base), str(new)], folder)

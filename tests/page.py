@@ -21,8 +21,10 @@ class Cell:
     def exact(self) -> int | float | None:
         """The value in its title, without the unit."""
         title = self.attributes.get("title")
-        number = title and title.split(" ")[0]
-        return number and (float(number) if "." in number or "e" in number else int(number))
+        if not title:
+            return None
+        number = title.split(" ")[0]
+        return float(number) if "." in number or "e" in number else int(number)
 
 
 @dataclass
@@ -55,7 +57,7 @@ class Page(HTMLParser):
         self.elements, self.rows, self.scripts, self.text, self.inside = [], [], [], "", None
         self.sections: dict[str, Section] = {}
         self.facts: list[list[Cell]] = []
-        self._section: Section | None = None
+        self._section: Section  # of the element that is read, from the first section on
         self._place = ""  # which rows are being read: facts, bands, titles, rows
         self._cell: Cell | None = None
         self.feed(text)

@@ -28,6 +28,7 @@ from pipeline.catalog.install import _seed_values
 from pipeline.schema import RAW_TABLES
 
 Row = tuple[str, dict[str, Any]]
+Nanoseconds = int | None  # None where the profiler wrote nothing
 _VIEW = re.compile(r"\b(?:staging|intermediate|marts)\.[a-z_]+")
 _OF_STEPS = "_of_steps"
 _NUMBERS = itertools.count()
@@ -37,7 +38,7 @@ HOST = "4242"
 # -- events ---------------------------------------------------------------------------------------------
 
 
-def event(category: str | None, name: str | None, start: int | None, duration: int | None, **columns: Any) -> Row:
+def event(category: str | None, name: str | None, start: Nanoseconds, duration: Nanoseconds, **columns: Any) -> Row:
     """Any complete event; `args` is a dict. The other helpers are this one with the category filled in."""
     args = columns.pop("args", None)
     return "event", {
@@ -52,38 +53,46 @@ def event(category: str | None, name: str | None, start: int | None, duration: i
     } | {column: str(value) if column in ("pid", "tid") else value for column, value in columns.items()}
 
 
-def op(name: str, start: int, duration: int, **columns: Any) -> Row:
+def op(name: str | None, start: Nanoseconds, duration: Nanoseconds, **columns: Any) -> Row:
     """A framework operator; tid=, external_id=, input_shapes=, forward_thread=, sequence_number=."""
     return event("cpu_op", name, start, duration, **columns)
 
 
-def annotation(name: str, start: int, duration: int, **columns: Any) -> Row:
+def annotation(name: str, start: Nanoseconds, duration: Nanoseconds, **columns: Any) -> Row:
     """A user annotation on the host."""
     return event("user_annotation", name, start, duration, **columns)
 
 
-def launch(name: str, start: int, duration: int, correlation: int | None = None, **columns: Any) -> Row:
+def launch(name: str, start: Nanoseconds, duration: Nanoseconds, correlation: int | None = None, **columns: Any) -> Row:
     """A runtime call, be it a launch or not."""
     return event("cuda_runtime", name, start, duration, correlation=correlation, **columns)
 
 
-def step(number: int, start: int, duration: int, **columns: Any) -> Row:
+def step(number: int, start: Nanoseconds, duration: Nanoseconds, **columns: Any) -> Row:
     """A step marker on the host."""
     return annotation(f"ProfilerStep#{number}", start, duration, **columns)
 
 
-def gpu_annotation(name: str, start: int, duration: int, device: int = 0, stream: int = 7, **columns: Any) -> Row:
+def gpu_annotation(
+    name: str, start: Nanoseconds, duration: Nanoseconds, device: int = 0, stream: int = 7, **columns: Any
+) -> Row:
     """The copy of an annotation on a device track."""
     return event("gpu_user_annotation", name, start, duration, pid=device, tid=stream, **columns)
 
 
-def gpu_step(number: int, start: int, duration: int, device: int = 0, **columns: Any) -> Row:
+def gpu_step(number: int, start: Nanoseconds, duration: Nanoseconds, device: int = 0, **columns: Any) -> Row:
     """The copy of a step marker on a device track."""
     return gpu_annotation(f"ProfilerStep#{number}", start, duration, device, **columns)
 
 
 def on_device(
-    category: str, name: str | None, start: int | None, duration: int | None, stream: int, device: int, **columns: Any
+    category: str,
+    name: str | None,
+    start: Nanoseconds,
+    duration: Nanoseconds,
+    stream: int | None,
+    device: int | None,
+    **columns: Any,
 ) -> Row:
     """An event on a device track; args=None for one without any arguments."""
     track = {"pid": device, "tid": stream, "device": device, "stream": stream, "args": {}}
@@ -91,31 +100,42 @@ def on_device(
 
 
 def kernel(
-    name: str | None, start: int | None, duration: int | None, stream: int = 7, device: int = 0, **columns: Any
+    name: str | None,
+    start: Nanoseconds,
+    duration: Nanoseconds,
+    stream: int | None = 7,
+    device: int | None = 0,
+    **columns: Any,
 ) -> Row:
     """A kernel; correlation=, external_id=, args=."""
     return on_device("kernel", name, start, duration, stream, device, **columns)
 
 
-def memcpy(start: int, duration: int, stream: int = 7, device: int = 0, **columns: Any) -> Row:
+def memcpy(
+    start: Nanoseconds, duration: Nanoseconds, stream: int | None = 7, device: int | None = 0, **columns: Any
+) -> Row:
     """A memory copy; bytes=."""
     return on_device("gpu_memcpy", columns.pop("name", "Memcpy HtoD"), start, duration, stream, device, **columns)
 
 
-def memset(start: int, duration: int, stream: int = 7, device: int = 0, **columns: Any) -> Row:
+def memset(
+    start: Nanoseconds, duration: Nanoseconds, stream: int | None = 7, device: int | None = 0, **columns: Any
+) -> Row:
     """A memory set; bytes=."""
     return on_device("gpu_memset", "Memset (Device)", start, duration, stream, device, **columns)
 
 
-def sync(name: str, start: int, duration: int, stream: int = 7, device: int = 0, **columns: Any) -> Row:
+def sync(
+    name: str, start: Nanoseconds, duration: Nanoseconds, stream: int | None = 7, device: int | None = 0, **columns: Any
+) -> Row:
     """A synchronisation record of a device track."""
     return on_device("cuda_sync", name, start, duration, stream, device, **columns)
 
 
 def collective(
     name: str,
-    start: int,
-    duration: int,
+    start: Nanoseconds,
+    duration: Nanoseconds,
     *,
     kernel_name: str = "ncclDevKernel",
     stream: int = 20,
@@ -142,13 +162,15 @@ def collective(
     return kernel(kernel_name, start, duration, stream, device, args=args, **columns)
 
 
-def python(name: str, start: int, duration: int, number: int, caller: int | None = None, **columns: Any) -> Row:
+def python(
+    name: str, start: Nanoseconds, duration: Nanoseconds, number: int | None, caller: int | None = None, **columns: Any
+) -> Row:
     """A Python function with its number and its caller's; `nn.Module: Linear_0` is a call of a module."""
     ids = {"python_id": number, "python_parent_id": caller}
     return event("python_function", name, start, duration, **(ids | columns))
 
 
-def memory(size: int | None, at: int, address: int | None = 1, device: int = 0, **columns: Any) -> Row:
+def memory(size: int | None, at: Nanoseconds, address: int | None = 1, device: int = 0, **columns: Any) -> Row:
     """Bytes allocated (above zero) or freed (below); allocated= and reserved= are the totals after it."""
     totals = {"total_allocated": columns.pop("allocated", None), "total_reserved": columns.pop("reserved", None)}
     known = {"phase": "i", "bytes": size, "address": address, "device": device, "device_type": 1} | totals
@@ -199,22 +221,26 @@ def tracks(groups: tuple[str, ...] = ("0",), planes: int = 2) -> list[Row]:
     ]
 
 
-def on_track(pid: str, name: str, start: int, duration: int, tid: int = 0, **columns: Any) -> Row:
+def on_track(pid: str, name: str, start: Nanoseconds, duration: Nanoseconds, tid: int = 0, **columns: Any) -> Row:
     """An event without a category: a task of the device, a collective or a task of one, a call of CANN."""
     return event(None, name, start, duration, pid=pid, tid=tid, **columns)
 
 
-def task(name: str, start: int, duration: int, stream: int = 2, task_type: str = "AI_CORE", **columns: Any) -> Row:
+def task(
+    name: str, start: Nanoseconds, duration: Nanoseconds, stream: int = 2, task_type: str = "AI_CORE", **columns: Any
+) -> Row:
     """A task on a stream of the device."""
     return on_track("hardware", name, start, duration, stream, args={"Task Type": task_type}, **columns)
 
 
-def hcom(name: str, start: int, duration: int, group: int = 0, **args: Any) -> Row:
+def hcom(name: str, start: Nanoseconds, duration: Nanoseconds, group: int = 0, **args: Any) -> Row:
     """A collective of the group in that place."""
     return on_track("hccl", name, start, duration, group * 10, args=args)
 
 
-def plane_task(name: str, start: int, duration: int, plane: int = 0, group: int = 0, size: int | None = None) -> Row:
+def plane_task(
+    name: str, start: Nanoseconds, duration: Nanoseconds, plane: int = 0, group: int = 0, size: int | None = None
+) -> Row:
     """A task of a collective, on a plane of a group."""
     return on_track("hccl", name, start, duration, group * 10 + 1 + plane, args={"size(Byte)": size})
 
@@ -230,23 +256,23 @@ def device_flow(
     ]
 
 
-def framework(name: str, start: int, duration: int, **columns: Any) -> Row:
+def framework(name: str, start: Nanoseconds, duration: Nanoseconds, **columns: Any) -> Row:
     """A call of MindSpore's framework, which has no category."""
     return event("", name, start, duration, **({"pid": "mindspore"} | columns))
 
 
-def overlap(kind: int, start: int, duration: int) -> Row:
+def overlap(kind: int, start: Nanoseconds, duration: Nanoseconds) -> Row:
     """An interval of the Overlap Analysis: 0 computing, 1 communication, 2 not overlapped, 3 free."""
     return on_track("overlap", "interval", start, duration, kind)
 
 
-def detail(name: str, kernel_type: str | None, start: int | None, duration: int | None, **columns: Any) -> Row:
+def detail(name: str, kernel_type: str | None, start: Nanoseconds, duration: Nanoseconds, **columns: Any) -> Row:
     """A row of the kernel details; accelerator_core=, input_shapes=, matrix_ns=, step=, stream=."""
     known = {"kernel_name": name, "kernel_type": kernel_type, "start_ns": start, "duration_ns": duration}
     return "kernel_detail", known | columns
 
 
-def allocation(operator: str, size: int, at: int, held: int | None = None, **columns: Any) -> Row:
+def allocation(operator: str, size: int, at: Nanoseconds, held: int | None = None, **columns: Any) -> Row:
     """A row of the allocations of an Ascend profile."""
     return "allocation", {"operator_name": operator, "bytes": size, "allocated_at_ns": at, "held_ns": held} | columns
 

@@ -227,7 +227,8 @@ def check(base, comparison, house, output, details=True):
 
 @pytest.mark.parametrize("number", range(6))
 def test_screen_page_and_workbook_of_our_own_pairs_are_what_the_marts_have(number, tmp_path):
-    printed = check(*own_pairs(tmp_path)[number], tmp_path / "house", tmp_path / "out")
+    base, comparison = own_pairs(tmp_path)[number]
+    printed = check(base, comparison, tmp_path / "house", tmp_path / "out")
     assert len(printed) >= 2, printed.keys()
 
 
@@ -241,5 +242,5 @@ def house(tmp_path_factory):
 def test_screen_page_and_workbook_of_a_given_pair_are_what_the_marts_have(pair, house, tmp_path):
     # Sheets with a row per call take most of the time to read back: of small files alone, and of our own pairs.
     details = all(path.is_file() and path.stat().st_size < SMALL_FILE for path in pair)
-    ranks = [find_sources(path).sources[0].path for path in pair]  # a folder may hold several
-    check(*ranks, house, tmp_path, details=details)
+    base, comparison = (find_sources(path).sources[0].path for path in pair)  # a folder may hold several
+    check(base, comparison, house, tmp_path, details=details)

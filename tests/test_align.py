@@ -90,7 +90,7 @@ def test_a_tree_is_listed_whole_with_children_below_their_parents(base, comparis
     ]
     pairs = [pair for pair, _ in aligned_trees(Tree(*sides[0]), Tree(*sides[1]))]
     for side, (parents, keys) in enumerate(sides):
-        places = [pair[side] for pair in pairs if pair[side] is not None]
+        places = [place for pair in pairs if (place := pair[side]) is not None]
         assert sorted(places) == list(range(1, len(keys) + 1))
         assert all(places.index(p) < places.index(i) for i, p in enumerate(parents, 1) if p)
     partner = {i: j for i, j in paired(pairs)}
@@ -136,7 +136,7 @@ def test_wrapped_anywhere_a_tree_pairs_as_if_it_were_not(tree, wrapped):
     parents, keys = [(p % (i + 1)) or None for i, (p, _) in enumerate(tree)], [k for _, k in tree]
     places, around, others = {}, [], []
     for i, parent in enumerate(parents, 1):
-        around.append(places.get(parent))
+        around.append(parent and places[parent])
         others.append(keys[i - 1])
         if wrapped[i - 1]:
             others[-1] = "W"
@@ -146,7 +146,7 @@ def test_wrapped_anywhere_a_tree_pairs_as_if_it_were_not(tree, wrapped):
     wrappers = [place for place, key in enumerate(others, 1) if key == "W"]
     pairs = [pair for pair, _ in aligned_trees(Tree(parents, keys), Tree(around, others, wrappers))]
     assert {i: j for i, j in pairs if i} == places
-    assert sorted(j for i, j in pairs if i is None) == wrappers
+    assert sorted(j for i, j in pairs if i is None and j) == wrappers
 
 
 def test_a_deep_tree_needs_no_deep_stack():

@@ -22,8 +22,9 @@ from pipeline.extract.ascend import tables as ascend_csv
 from pipeline.extract.ascend.columns import device, mebibytes, microseconds, shapes, text, whole
 from pipeline.extract.ascend.tables import kernel_details, memory_record
 from pipeline.extract.filename import label_of, rank_of
+from pipeline.extract.recognition import format_of
 from pipeline.extract.report import Report
-from pipeline.extract.source import find_sources, format_of
+from pipeline.extract.source import find_sources
 from tests.asking import rows
 from tests.shared import SHARED, needs_shared, needs_time
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -21,9 +22,9 @@ from tests.test_event_array import text, value
 KEYS = ["correlation", "External id", "external id", "device", "Device Id", "stream", "bytes", "Bytes", "Addr"]
 KEYS += ["correlation_id", "correlationId", "deviceId", "streamId"]
 KEYS += ["Input Dims", "Input type", "Python id", "Sequence number", "grid", "Collective name"]
-ODD_NUMBERS = [0, -1, 2**63 - 1, 2**63, 1.5, -2.5, 0.5, 1e3, 1e300, float("nan"), float("inf"), True]
+ODD_NUMBERS: list[Any] = [0, -1, 2**63 - 1, 2**63, 1.5, -2.5, 0.5, 1e3, 1e300, float("nan"), float("inf"), True]
 ODD_NUMBERS += ["12", "12.5", "-0.5", " 7 ", "x"]
-UNSIGNED = [2**63 + 1, 2**64 - 1, 2**64, 2**65, -(2**63), -(2**63) - 1, 1e19, 1.8e19, 2.0**64, 2.0**63]
+UNSIGNED: list[Any] = [2**63 + 1, 2**64 - 1, 2**64, 2**65, -(2**63), -(2**63) - 1, 1e19, 1.8e19, 2.0**64, 2.0**63]
 ODD_NUMBERS += [*UNSIGNED, "18446744073709551615", "0xffffffffffffffff", "1e19", "9223372036854775807.5"]
 number = st.one_of(
     st.integers(-(10**12), 10**17),

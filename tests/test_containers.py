@@ -11,7 +11,9 @@ import random
 import tarfile
 import tracemalloc
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 import pytest
@@ -44,7 +46,7 @@ def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> byt
     return file.getvalue()
 
 
-def tarred(members: dict[str, bytes], mode: str = "w") -> bytes:
+def tarred(members: dict[str, bytes], mode: Literal["w", "w:gz", "w:bz2", "w:xz"] = "w") -> bytes:
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode=mode) as archive:
         folder = tarfile.TarInfo("job")
@@ -57,7 +59,7 @@ def tarred(members: dict[str, bytes], mode: str = "w") -> bytes:
     return file.getvalue()
 
 
-COMPRESSED = {
+COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
     "gz": gzip.compress,
     "xz": lzma.compress,
     "bz2": bz2.compress,

@@ -11,12 +11,11 @@ import pytest
 from fixtures.make_fixtures import KEPT_STEPS, Figures, demo_models, main, write_trace
 
 BASE, NEW = demo_models()
-ALONE = {"world_size": 1, "python_stack": False, "memory": False, "epoch": True, "steps": (3, 4), "rank": 2}
 MODELS = {
     "base": BASE,
     "new": NEW,
     "checkpoint": replace(BASE, checkpoint=True, steps=(3, 4), seed=5),
-    "alone": replace(BASE, **ALONE),
+    "alone": replace(BASE, world_size=1, python_stack=False, memory=False, epoch=True, steps=(3, 4), rank=2),
     "whole-microseconds": replace(BASE, decimals=0, kernel_scale=0.5, seed=9),
     "many-steps": replace(BASE, steps=tuple(range(6)), layers=BASE.layers[:9], buckets=3, seed=4),
 }

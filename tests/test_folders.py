@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -13,7 +14,9 @@ from pipeline.errors import InputError, LeftOutWarning
 from pipeline.extract.source import find_sources
 from tests import traces
 
-LARGE = {"distributedInfo": {"rank": 3, "world_size": 90_000, "pg_config": [{"ranks": list(range(300_000))}]}}
+LARGE: dict[str, Any] = {
+    "distributedInfo": {"rank": 3, "world_size": 90_000, "pg_config": [{"ranks": list(range(300_000))}]}
+}
 
 
 @pytest.mark.parametrize("name", ["rank3.json", "rank3.json.gz"])

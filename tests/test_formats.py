@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,10 +34,10 @@ def add(monkeypatch, *formats):
 def toy(tmp_path, monkeypatch):
     path = tmp_path / "toytrace.py"
     path.write_text(MODULE, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location("toytrace", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    add(monkeypatch, module.FORMAT)
+    monkeypatch.syspath_prepend(tmp_path)
+    add(monkeypatch, importlib.import_module("toytrace").FORMAT)
+    yield
+    del sys.modules["toytrace"]
 
 
 @pytest.fixture

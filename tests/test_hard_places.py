@@ -57,7 +57,7 @@ def two_runs(folder):
 @pytest.fixture
 def disk(monkeypatch):
     """What is told to the disk, in order: (sync, inode) and (name, inode, path)."""
-    told = []
+    told: list[tuple[str, int, Path | None]] = []
 
     def sync(handle):
         told.append(("sync", os.fstat(handle).st_ino, None))

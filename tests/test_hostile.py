@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import openpyxl
 import pytest
@@ -202,7 +203,12 @@ def test_a_correlation_that_means_none_links_nothing(tmp_path, none):
 
 
 def test_collectives_are_told_by_what_they_carry_and_then_by_their_name(tmp_path):
-    meta = {"Collective name": "_allgather_base", "Group size": 4, "dtype": "BFloat16", "In msg nelems": 100}
+    meta: dict[str, Any] = {
+        "Collective name": "_allgather_base",
+        "Group size": 4,
+        "dtype": "BFloat16",
+        "In msg nelems": 100,
+    }
     events = [
         traces.kernel("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)", 100, 30),
         traces.kernel("plain_looking_kernel", 200, 20, **meta),
@@ -276,7 +282,7 @@ def test_where_no_step_is_complete_there_is_no_average(tmp_path):
 
 def test_collectives_of_two_ranks_meet_on_one_clock(tmp_path):
     def rank(number, start, base, kinds=("allreduce", "allgather")):
-        meta = {
+        meta: dict[str, Any] = {
             "Process Group Name": "dp",
             "Group size": 2,
             "dtype": "Float",

@@ -34,7 +34,8 @@ TYPES = {
 
 def view(name, columns, order, *, headline=False, sheet="Sheet"):
     """A view of columns given as `name type`."""
-    listed = tuple(Column(*column.split(), f"Meaning of {column}") for column in columns)
+    named = [column.split() for column in columns]
+    listed = tuple(Column(called, kind, f"Meaning of {called} {kind}") for called, kind in named)
     return View(
         layer="marts", name=name, summary=f"{name}: one row per name.", rules="", title=name.title(), sheet=sheet,
         headline=headline, detail=False, position=0, grain=("device_ordinal", "name"), order=order, columns=listed,

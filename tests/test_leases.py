@@ -92,6 +92,7 @@ def test_a_killed_process_that_nobody_has_asked_about_is_dead(tmp_path):
     )
     command = [sys.executable, "-c", code, tmp_path]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout
         name = other.stdout.readline().strip()
         with lease(tmp_path) as own:
             assert own.is_alive(name)
@@ -294,6 +295,7 @@ def test_workers_end_with_their_parent(tmp_path):
     with subprocess.Popen(
         [sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
     ) as parent:
+        assert parent.stdout
         pids = [int(pid) for pid in parent.stdout.readline().split()]
         assert pids
         parent.kill()

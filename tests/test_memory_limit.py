@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+from typing import cast
 
 import duckdb
 import pytest
@@ -106,7 +107,7 @@ def test_one_result_at_a_time_has_a_raised_limit(scarce):
 
     rising = RisingMemory(LIMITS)
     with ThreadPoolExecutor(2) as threads:
-        list(threads.map(lambda name: rising.execute(Logged(name), "copy"), "ab"))
+        list(threads.map(lambda name: rising.execute(cast(duckdb.DuckDBPyConnection, Logged(name)), "copy"), "ab"))
     sets = [f"set memory_limit = '{limit}'" for limit in (*LIMITS[1:3], LIMITS[0])]
     raised = [sets[0], "copy", sets[1], "copy", sets[2]]
     first, second = log[2][0], log[-1][0]

@@ -89,7 +89,7 @@ def test_the_layout_of_2023_has_a_folder_for_each_device_and_repeats_its_timelin
             root.name: ["msprof_0_1.json", "op_summary_0_1.csv", "op_summary_0_2.csv", "api_statistic_1.csv"]
         }
     (source,) = find_sources(root).sources
-    assert "hccl_0_1.json, task_time_0_1.json (msprof_*.json has what they show)" in source.note
+    assert source.note and "hccl_0_1.json, task_time_0_1.json (msprof_*.json has what they show)" in source.note
     (run,) = pipeline.ingest(root, warehouse=tmp_path / "house")
     assert overall(tmp_path / "house", run.run_id)["Computing Time"] == 50_500
     assert pairs(tmp_path / "house", "select call_name, total_duration_ns from marts.cann_call") == {
@@ -117,7 +117,7 @@ def test_a_later_export_into_the_same_folder_counts_alone(tmp_path):
     )
     (source,) = find_sources(tmp_path).sources
     assert [file.name for file in source.files] == ["op_summary_20260102000000.csv"]
-    assert "op_summary_20260101000000.csv (a later export is read)" in source.note
+    assert source.note and "op_summary_20260101000000.csv (a later export is read)" in source.note
 
 
 def test_tasks_alone_are_kernels_by_their_type_and_repeat_other_tables_else(tmp_path):
@@ -132,7 +132,7 @@ def test_tasks_alone_are_kernels_by_their_type_and_repeat_other_tables_else(tmp_
     put(output, op_summary_20260101000000__csv=summary(FIRST), memory_record_1__csv="")
     (source,) = find_sources(tmp_path).sources
     assert [file.name for file in source.files] == ["op_summary_20260101000000.csv"]
-    assert "task_time_20260101000000.csv (the trace and op_summary have the tasks)" in source.note
+    assert source.note and "task_time_20260101000000.csv (the trace and op_summary have the tasks)" in source.note
     assert source.troubles == (("empty_file", ("memory_record_1.csv",)), ("missing_table", ("msprof_*.json",)))
 
 

@@ -25,7 +25,7 @@ def read(*columns, first=0):
     kinds = {element.tag for element in rows.iter()}
     assert kinds <= {"sheetData", "row", "c", "v", "is", "t"}
     return [
-        (int(row.get("r")), {c.get("r"): (c.get("t", "n"), c.get("s"), "".join(c.itertext())) for c in row})
+        (int(row.attrib["r"]), {c.get("r"): (c.get("t", "n"), c.get("s"), "".join(c.itertext())) for c in row})
         for row in rows
     ]
 
@@ -53,7 +53,7 @@ def test_whole_numbers_are_exact_as_numbers_or_as_text(values):
         if value is None:
             assert found is None
         else:
-            assert int(found[2]) == value
+            assert found and int(found[2]) == value
             assert (found[0] == "n") == (abs(value) <= 1 << 53)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -299,7 +300,7 @@ def test_the_step_of_a_call_is_the_one_open_at_its_start_on_any_thread():
 
 # -- against a stack in plain Python -----------------------------------------------------------------------
 
-KINDS = {"operator": op, "annotation": annotation, "runtime": launch, "memory": None}
+KINDS: dict[str, Any] = {"operator": op, "annotation": annotation, "runtime": launch, "memory": None}
 
 
 def by_stack(calls):

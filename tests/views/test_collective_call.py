@@ -321,8 +321,8 @@ def test_copies_below_one_call_are_one_collective_and_its_time_is_that_in_which_
 
 def test_kernels_that_only_the_call_describes_are_one_collective_and_its_size_counts_once():
     steps = [launch("x", 10 * n, 2, correlation=n) for n in (1, 2)]
-    kernels = ["oneccl_reduce_scatter_small<float>", "oneccl_allgather_small<float>"]
-    kernels = [kernel(name, 200 + 10 * n, 10 + 10 * n, correlation=n + 1) for n, name in enumerate(kernels)]
+    names = ["oneccl_reduce_scatter_small<float>", "oneccl_allgather_small<float>"]
+    kernels = [kernel(name, 200 + 10 * n, 10 + 10 * n, correlation=n + 1) for n, name in enumerate(names)]
     figures = "select collective_name, call_count, total_duration_ns, input_bytes from marts.communication order by 1"
     assert views(comms(0, 100, meta=described("allreduce")), steps, kernels).rows(figures) == [("allreduce", 1, 30, 40)]
     # Nothing says that they are one.

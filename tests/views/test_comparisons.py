@@ -250,8 +250,8 @@ def test_differences_sum_to_the_difference_of_the_sums(house, view):
 
 @pytest.mark.parametrize("view", OF_MART)
 def test_rows_are_new_gone_or_on_both_sides_and_a_missing_side_counts_as_nothing(house, view):
-    mart, names, value = OF_MART[view]
-    names = ", ".join(names)
+    mart, keys, value = OF_MART[view]
+    names = ", ".join(keys)
     in_mart = f"select ({names}), sum({value})::bigint from marts.{mart} where step is null and run_id = "
     old, new = (house.pairs(f"{in_mart} '{run_id}' group by all") for run_id in ("v1", "v2"))
     found = house.pairs(

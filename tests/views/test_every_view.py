@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow.parquet as pq
@@ -120,7 +121,7 @@ def busy(rank, *, slower=0, cut=False):
 
 def ascend():
     """A rank on an Ascend device with something of everything."""
-    events = [about(label="npu", rank=0, device_name="NPU"), *tracks(("0", "1"))]
+    events: list[Any] = [about(label="npu", rank=0, device_name="NPU"), *tracks(("0", "1"))]
     for number in (1, 2):
         at = number * 10_000
         events += [
