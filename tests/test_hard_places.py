@@ -239,7 +239,7 @@ def test_no_place_at_all_is_told(tmp_path, read_only, monkeypatch):
     done = run("runs", "-w", house)
     assert done.exit_code == 4
     assert re.fullmatch(
-        r"error: .*house: cannot be written .*, nor can any temporary folder; set TMPDIR\n", done.stderr
+        r"error: .*house: cannot be written .*, nor can any temporary folder; set TMPDIR to one that can\n", done.stderr
     )
 
 

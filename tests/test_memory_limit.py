@@ -34,7 +34,7 @@ def test_a_size_is_a_number_and_a_unit(size):
 
 @pytest.mark.parametrize("size", ["2", "GB", "2GB; attach 'x'", "-1GB", ""])
 def test_anything_else_is_refused(size):
-    with pytest.raises(UsageError, match="no size"):
+    with pytest.raises(UsageError, match="not a size"):
         machine.memory_limit(size)
 
 

@@ -1,1 +1,1 @@
-"""Parquet partitions and the DuckDB warehouse over them."""
+"""The warehouse folder: Parquet partitions, and a DuckDB database of views over them."""

@@ -1,4 +1,4 @@
-"""Results that are kept per run: how they are computed, how many at once, and how much memory they get."""
+"""Derives the results that are kept per run: in which order, how many at once, and with how much memory."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from pipeline.warehouse.settings import CONNECTION_SETTINGS, database_settings
 
 # The file of a result.
 PART = "part-0000.parquet"
-# DuckDB's buffers, where no limit is given; what does not fit spills.
+# DuckDB's memory if no limit is given; what does not fit spills.
 DERIVE_MEMORY = 640 << 20
-# Freed memory that DuckDB keeps: getting back what was given back takes a sixth of the time of deriving.
+# Freed memory that DuckDB keeps: to return it and allocate it again would take a sixth of the time of deriving.
 _KEEPS = "64MiB"
-# Numbers as their differences, and no dictionary begun for columns of which nearly every value is another: a tenth less
-# time, and half of the bytes.
+# Parquet version 2 stores numbers as differences, and the small limit stops dictionaries of columns whose values rarely
+# repeat: a tenth less time, and half of the bytes.
 _FORMAT = "format parquet, parquet_version v2, dictionary_size_limit 4000, compression zstd, compression_level 1"
 
 
@@ -44,8 +44,9 @@ _FORMAT = "format parquet, parquet_version v2, dictionary_size_limit 4000, compr
 class Task:
     """A relation to create while results are derived.
 
-    `reads` are the results that must be there before: those among all that it reads which are computed, too. Its rows
-    go to `target`; where there is none it is a view, over `files` where it is a result that is there already.
+    `reads` are the missing results that it reads, directly or indirectly; they must be computed before. A missing
+    result is written to `target`. Without a target the relation becomes a view, over `files` if it is a result that
+    exists already.
     """
 
     view: View
@@ -55,7 +56,7 @@ class Task:
 
 
 def plan(catalog: Catalog, partitions: Partitions, targets: Mapping[str, Path], has_views: bool) -> list[Task]:
-    """What to create, in order, so that every result of a run has its files; `has_views`: other views are there."""
+    """What to create, in order, so that all results of a run have files. `has_views` means the other views exist."""
     views = catalog.materialized if has_views else catalog.read_by(catalog.materialized)
     missing = {view.qualified for view in catalog.materialized if not partitions.get(view.qualified)}
     tasks = []
@@ -77,14 +78,15 @@ def derive(
 ) -> None:
     """Compute the results that have no files among a run's partitions, each into the folder that `targets` names.
 
-    `database` holds nothing, or the views of the catalog over other files (`has_views`); what spills lies beside it.
-    `memory` limits DuckDB (`2GB`): without it, operations that cannot spill may use more, up to half of the machine.
+    `database` is empty, or has the catalog's views over other files (`has_views`); DuckDB spills next to it. `memory`
+    limits DuckDB (`2GB`). Without it, DuckDB gets DERIVE_MEMORY, and statements that do not fit get more, up to half of
+    the machine's memory.
     """
-    pa.default_memory_pool().release_unused()  # what reading has left
+    pa.default_memory_pool().release_unused()  # memory that reading has left in Arrow's pool
     limits = rising_limits(DERIVE_MEMORY, memory)
     settings = {
         **database_settings(limits[0], _KEEPS, database.parent, threads),
-        "preserve_insertion_order": "false",  # rows of a partition have no order; keeping one costs memory
+        "preserve_insertion_order": "false",  # rows of a partition have no order, and preserving one costs memory
     }
     at_once = queries_at_once(chain.from_iterable(partitions.values()), len(limits) == 1, threads)
     tasks = plan(catalog, partitions, targets, has_views)
@@ -100,14 +102,14 @@ def derive(
         rising = RisingMemory(limits)
         begun: dict[str, Future[list[Path]]] = {}
         for task in tasks:
-            for name in task.reads:  # a result is a view over its files as soon as another is about to read it
+            for name in task.reads:  # a computed result becomes a view over its files before the next one reads it
                 if name in begun:
                     create_view(connection, catalog.views[name], begun.pop(name).result())
             if task.target is None:
                 create_view(connection, task.view, task.files)
                 continue
             begun[task.view.qualified] = submit(partial(_write, task.view, task.target, rising))
-            if at_once == 1:  # nor are views made meanwhile: what a query has taken all of is not there for them
+            if at_once == 1:  # the query may take all memory, so no views are made meanwhile either
                 wait([begun[task.view.qualified]])
         for name, job in begun.items():
             create_view(connection, catalog.views[name], job.result())
@@ -116,7 +118,7 @@ def derive(
 
 
 def _write(view: View, target: Path, memory: RisingMemory, connection: duckdb.DuckDBPyConnection) -> list[Path]:
-    """Write the rows of one view."""
+    """Write the rows of one view to Parquet."""
     part = target / PART
     part.parent.mkdir(parents=True)
     rows = f"select * exclude (run_id) from ({view.body})"
@@ -126,18 +128,18 @@ def _write(view: View, target: Path, memory: RisingMemory, connection: duckdb.Du
 
 
 class RisingMemory:
-    """The limit of memory of one database, raised while a statement runs that does not fit, for one at a time."""
+    """The memory limit of one database: it is raised for a statement that does not fit, for one statement at a time."""
 
     def __init__(self, limits: Sequence[str]) -> None:
         self._lowest, *self._higher = limits
         self._raised = Lock()
 
     def execute(self, connection: duckdb.DuckDBPyConnection, statement: str) -> None:
-        """Execute a statement under the lowest limit, else under the first higher one that it fits in."""
+        """Execute a statement under the lowest limit or, if it runs out of memory, under the next higher ones."""
         try:
             connection.execute(statement)
-        except duckdb.OutOfMemoryException:  # what a recursion joins cannot spill: tens of millions of functions
-            if not self._higher:  # it would fail again
+        except duckdb.OutOfMemoryException:  # for example, tables joined in a recursion cannot spill
+            if not self._higher:  # there is no higher limit to try
                 raise
             with self._raised:
                 self._execute_raised(connection, statement)
@@ -153,7 +155,7 @@ class RisingMemory:
                     if limit == self._higher[-1]:
                         raise
         finally:
-            with contextlib.suppress(duckdb.OutOfMemoryException):  # others have taken more meanwhile, and keep it
+            with contextlib.suppress(duckdb.OutOfMemoryException):  # other queries already use more than that
                 _limit(connection, self._lowest)
 
 

@@ -1,4 +1,4 @@
-"""What stays after a power cut: files and folders are on disk before anything names them."""
+"""Writes that survive a power cut: files and folders are on disk before anything names them."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-# The disk's journal is written once for all that wait at the same time.
+# A file system writes its journal once for all syncs that wait at the same time.
 _AT_ONCE = 16
-# File systems that have no folders to sync say so.
+# Errors of file systems on which folders cannot be synced.
 _NOTHING_TO_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EBADF})
 
 
 def sync(paths: Iterable[Path]) -> None:
-    """Wait until files and folders are on disk. What is in a folder is not in it: a folder is its list of names."""
+    """Wait until files and folders are on disk. For a folder that means its list of names, not the files in it."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         for _ in pool.map(_sync, dict.fromkeys(paths)):
             pass
 
 
 def publish(moves: Mapping[Path, Path], root: Path) -> None:
-    """Move finished folders to their names below `root`, so that each name is on disk, with all that it names.
+    """Move finished folders to their places below `root`; their contents and their names are then on disk.
 
-    A folder that is there already is as good as the one that comes later, and stays.
+    A folder that is there already is as good as the new one, and stays.
     """
     sync(path for source in moves for path in (*source.iterdir(), source))
     for source, target in moves.items():
@@ -38,7 +38,7 @@ def publish(moves: Mapping[Path, Path], root: Path) -> None:
 
 
 def replace(source: Path, target: Path) -> None:
-    """Give a finished file the name of another, which is seen until then, also by who looks after a power cut."""
+    """Replace `target` by a finished file. Readers see the old file or the whole new one, even after a power cut."""
     sync([source])
     source.replace(target)
     sync([target.parent])

@@ -1,13 +1,13 @@
-"""Where things lie in a warehouse folder.
+"""The layout of a warehouse folder.
 
-raw/<table>/run_id=<id>/part-NNNN.parquet      as extracted, never migrated
+raw/<table>/run_id=<id>/part-NNNN.parquet      raw tables, as extracted and never migrated
 derived/<view>@<fingerprint>/run_id=<id>/…     results kept per run; a changed view has another folder
-runs/<id>/manifest.json                        written last, by rename: a run exists if and only if it does
-runs/<id>/writer                               whose run it is until then
-tmp/<lease>/                                   what one process is at work on
-warehouse.duckdb                               replaced whole by rename, opened read-only, can be deleted
-seeds/*.csv                                    optional rows of the user's own that come before the seeds'
-views/*.sql                                    optional views of the user's own
+runs/<id>/manifest.json                        written last, by rename: a run exists if and only if this file does
+runs/<id>/writer                               the claim: names the lease that writes the run
+tmp/<lease>/                                   files that one process is working on
+warehouse.duckdb                               views; replaced whole by rename, opened read-only, can be deleted
+seeds/*.csv                                    optional: the user's own rows, which come before a seed's
+views/*.sql                                    optional: the user's own views
 """
 
 from __future__ import annotations
@@ -26,37 +26,37 @@ _RUN = "run_id="
 
 @dataclass(frozen=True)
 class Layout:
-    """The places of one warehouse folder, or of a temporary one that is laid out in the same way."""
+    """The paths of a warehouse folder, or of a temporary folder with the same layout."""
 
     folder: Path
 
     @property
     def database(self) -> Path:
-        """The views over all runs."""
+        """The database of views over all runs."""
         return self.folder / "warehouse.duckdb"
 
     def raw(self, table: str, run_id: str) -> Path:
-        """The partition of a raw table."""
+        """The partition of a raw table, a folder."""
         return self.folder / "raw" / table / f"{_RUN}{run_id}"
 
     def derived(self, view: str, fingerprint: str, run_id: str) -> Path:
-        """The partition of a result that is kept per run."""
+        """The partition of a result that is kept per run, a folder."""
         return self.folder / "derived" / f"{view}@{fingerprint}" / f"{_RUN}{run_id}"
 
     def run(self, run_id: str) -> Path:
-        """The folder of a run's manifest."""
+        """The folder of a run's manifest and claim."""
         return self.folder / "runs" / run_id
 
     def manifest(self, run_id: str) -> Path:
-        """What makes a run exist."""
+        """The file that makes a run exist."""
         return self.run(run_id) / "manifest.json"
 
     def claim(self, run_id: str) -> Path:
-        """What says who is writing a run."""
+        """The file that says who is writing a run."""
         return self.run(run_id) / "writer"
 
     def partitions(self) -> Iterator[Path]:
-        """Partitions of all runs, committed or not, in raw tables and results."""
+        """Partitions of all runs, committed or not: of raw tables and of results."""
         for kind in ("raw", "derived"):
             yield from (self.folder / kind).glob(f"*/{_RUN}*")
 
@@ -65,18 +65,18 @@ class Layout:
         return [path for path in self.partitions() if path.name == f"{_RUN}{run_id}"]
 
     def run_ids(self) -> set[str]:
-        """Ids of all runs that anything lies here of."""
+        """Ids of all runs that have any file or folder here, committed or not."""
         named = {path.name.removeprefix(_RUN) for path in self.partitions()}
         return named | {path.name for path in (self.folder / "runs").glob("[!.]*") if path.is_dir()}
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """The manifest of a run. Raises WarehouseError where it is unreadable or of another version."""
+    """The manifest of a run. Raises WarehouseError if it is invalid or of another version."""
     try:
         manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         version = manifest["raw_schema_version"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise WarehouseError(f"{path}: not a manifest ({error}); remove the folder and ingest the run again") from error
+        raise WarehouseError(f"{path}: not a manifest ({error}); remove its folder and ingest the run again") from error
     if version > RAW_SCHEMA_VERSION:
         raise WarehouseError(f"{path}: written by a newer tracemill (raw schema {version}); upgrade tracemill")
     if version < RAW_SCHEMA_VERSION:

@@ -1,8 +1,8 @@
-"""Leases: which process is at work in a warehouse, on which host, and whether it still is.
+"""Leases: they show which processes are at work in a warehouse, on which hosts, and whether they are alive.
 
-A lease is a folder below tmp/ that carries the name of its process and is touched while the process lives. Everything
-that a process changes in the warehouse it changes by a rename out of this folder, or into it. Whoever finds a process
-dead first moves its folder into an own one: should the other only have slept, all that it still tries fails.
+A lease is a folder below tmp/ that is named after its process, and that the process touches while it lives. A process
+changes the warehouse only by renames out of this folder or into it. A process that finds another one dead first moves
+the other's folder into its own. If the other was only asleep, everything that it still tries then fails.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from pathlib import Path
 
 from pipeline.errors import WarehouseError
 
-# A process of another host is taken for dead when its folder was not touched for so long, by the clock of the file
-# system. That is more than a client of a network file system remembers an old time for (NFS: a minute).
+# A process on another host is taken for dead if its folder was not touched for this long, by the file system's clock.
+# That is longer than clients of network file systems cache an old time (NFS: a minute).
 LEASE_SECONDS = 180
 HEARTBEAT_SECONDS = 15
 _NAME = re.compile(r"(\d+)-(\d+)-[0-9a-f]+@([0-9a-f]*)\.(\d*)@([^@]*)\.([0-9a-f]*)")
@@ -33,7 +33,7 @@ _DEAD_STATES = frozenset("ZXx")
 
 @dataclass(frozen=True)
 class Process:
-    """Who holds a lease. Its boot and the namespace of its process ids say where the ids mean something."""
+    """The process that holds a lease. Its boot and its pid namespace say where its pid is valid."""
 
     pid: int
     start: int
@@ -44,17 +44,17 @@ class Process:
 
     @classmethod
     def named(cls, name: str) -> Process | None:
-        """The process that a lease is named after; None where the name tells none."""
+        """The process that a lease is named after; None if the name is not that of a lease."""
         match = _NAME.fullmatch(name)
         return None if match is None else cls(int(match[1]), int(match[2]), *match.groups()[2:])
 
     def new_name(self) -> str:
-        """A name for one more lease of this process."""
+        """A unique name for a lease of this process."""
         own = f"{self.pid}-{self.start}-{uuid.uuid4().hex[:16]}"
         return f"{own}@{self.boot}.{self.namespace}@{self.host}.{self.machine}"
 
     def lives(self) -> bool | None:
-        """Does it run? None where this process cannot tell: it is of another host, or of another container."""
+        """Is it running? None if this process cannot know: it runs on another host or in another container."""
         here = this_process()
         if self.boot and self.boot == here.boot:
             return _runs(self.pid, self.start) if self.namespace == here.namespace else None
@@ -63,13 +63,13 @@ class Process:
 
 
 def this_process() -> Process:
-    """This process, also after a fork."""
+    """The current process, correct after a fork too."""
     return Process(os.getpid(), _start(os.getpid()) or 0, *_here())
 
 
 @contextlib.contextmanager
 def lease(warehouse: Path) -> Iterator[Lease]:
-    """A lease that ends with the block. Raises OSError where nothing can be written in the warehouse."""
+    """A lease that ends with the block. Raises OSError if the warehouse cannot be written."""
     found = Lease(warehouse)
     try:
         yield found
@@ -78,7 +78,7 @@ def lease(warehouse: Path) -> Iterator[Lease]:
 
 
 class Lease:
-    """A folder of this process's own in a warehouse, until it ends."""
+    """This process's own folder in a warehouse, until `end`."""
 
     def __init__(self, warehouse: Path) -> None:
         self._root = warehouse / "tmp"
@@ -92,29 +92,29 @@ class Lease:
         self._heart.start()
 
     def end(self) -> None:
-        """Give up the lease: the folder and all in it go."""
+        """Give up the lease and remove its folder."""
         self._ended.set()
         self._heart.join()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def new_folder(self) -> Path:
-        """An empty folder inside."""
+        """A new, empty folder inside it."""
         return Path(tempfile.mkdtemp(dir=self.folder))
 
     def check(self) -> None:
-        """Raise WarehouseError where others have taken this process for dead, and its folder away."""
+        """Raise WarehouseError if another process has taken this one for dead and its folder away."""
         if not self.folder.is_dir():
             raise WarehouseError(
-                f"{self.folder}: gone: this process showed no life for {LEASE_SECONDS} s (was the machine asleep, or"
-                " the network down?), and another has cleared away what it had begun; ingest again"
+                f"{self.folder} is gone: this process showed no life for {LEASE_SECONDS} s (was the machine asleep, or"
+                " the network down?), so another process has removed its unfinished work; ingest again"
             )
 
     def leases(self) -> list[str]:
-        """Names of all leases in the warehouse, this one among them."""
+        """Names of all leases in the warehouse, this one included."""
         return [path.name for path in self._root.iterdir()]
 
     def is_alive(self, name: str) -> bool:
-        """Is the process that holds a lease at work still?"""
+        """Is the process that holds a lease still alive?"""
         age = self._age(self._root / name)
         if age is None:
             return False
@@ -123,12 +123,12 @@ class Lease:
         return age < LEASE_SECONDS if lives is None else lives
 
     def fence(self, name: str) -> None:
-        """Let a lease found dead change nothing any more, by taking its folder; of several who try, one does it."""
+        """Keep a dead lease from changing anything, by taking its folder away; one of several who try succeeds."""
         with contextlib.suppress(FileNotFoundError):
             self.discard(self._root / name)
 
     def discard(self, path: Path) -> None:
-        """Take something out of the warehouse at once, then delete it. Raises FileNotFoundError where it is gone."""
+        """Take a path out of the warehouse by one rename, then delete it. Raises FileNotFoundError if it is gone."""
         taken = self.folder / f"discarded-{next(self._numbers)}"
         path.rename(taken)
         if taken.is_dir():
@@ -137,10 +137,10 @@ class Lease:
             taken.unlink(missing_ok=True)
 
     def take(self, claim: Path) -> bool:
-        """Let a file say that this lease owns what it stands for; False where a living one does.
+        """Become the owner of a claim, a file that contains its owner's name; False if the owner is alive.
 
-        Of all who find the same dead owner, the one succeeds who first takes the claim to its succession, in the same
-        way; who comes later sees that the owner is another by then. Raises FileNotFoundError without a folder for it.
+        If several processes find the owner dead, its successor is the first that takes a second claim, the succession,
+        in the same way. The others then find a new owner. Raises FileNotFoundError if the claim's folder is missing.
         """
         while True:
             self.check()
@@ -149,7 +149,7 @@ class Lease:
                 return True
             except FileExistsError:
                 pass
-            with contextlib.suppress(FileNotFoundError):  # released meanwhile
+            with contextlib.suppress(FileNotFoundError):  # the owner has released it meanwhile
                 return self._succeed(claim, claim.read_text(encoding="utf-8"))
 
     def _create(self, claim: Path) -> None:
@@ -162,7 +162,7 @@ class Lease:
                 raise
 
     def _succeed(self, claim: Path, owner: str) -> bool:
-        # An owner killed before it had written its name tells when that was.
+        # Without a name, the owner was killed before it could write one, or is about to: the claim's age decides.
         if self.is_alive(owner) if owner else (self._age(claim) or 0) < LEASE_SECONDS:
             return False
         succession = claim.with_name(f"{claim.name}.{owner.partition('@')[0]}")
@@ -170,7 +170,7 @@ class Lease:
             return False
         try:
             if owner:
-                self.fence(owner)  # first: else it might wake, release the claim, and another take it by now
+                self.fence(owner)  # first: else it might wake and release the claim, and another process might take it
             if claim.read_text(encoding="utf-8") != owner:
                 return False
             own = self.folder / f"claim-{next(self._numbers)}"
@@ -182,7 +182,7 @@ class Lease:
                 self.discard(succession)
 
     def _age(self, path: Path) -> float | None:
-        """Seconds since a path was touched, by the clock of its file system; None where it is gone."""
+        """Seconds since a path was touched, by its file system's clock; None if it is gone."""
         try:
             touched = path.stat().st_mtime_ns
         except FileNotFoundError:
@@ -195,15 +195,15 @@ class Lease:
         while not self._ended.wait(HEARTBEAT_SECONDS):
             try:
                 os.utime(self.folder)
-            except FileNotFoundError:  # taken for dead: `check` says so where it matters
+            except FileNotFoundError:  # taken for dead: `check` reports it when this process next writes
                 return
-            except OSError:  # a server that does not answer now may do so later
+            except OSError:  # a file server that does not answer now may answer later
                 continue
 
 
 @cache
 def _here() -> tuple[str, str, str, str]:
-    """Boot, namespace of process ids, host and machine; empty where the system does not tell."""
+    """Boot id, pid namespace, host name and machine id; each empty if the system does not provide it."""
     host = re.sub(r"[^\w.-]", "_", socket.gethostname(), flags=re.ASCII)[:64]
     boot = _first_hexadecimal(Path("/proc/sys/kernel/random/boot_id"))
     return boot, _namespace(), host, _first_hexadecimal(Path("/etc/machine-id"))
@@ -228,19 +228,19 @@ def _runs(pid: int, start: int) -> bool:
     found = _start(pid)
     if found is not None:
         return found == start
-    try:  # /proc may hide the processes of others
+    try:  # /proc may hide other users' processes
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except OSError:
         return True
-    return not Path(f"/proc/{pid}/stat").exists()  # else it has ended, and only its parent has not asked
+    return not Path(f"/proc/{pid}/stat").exists()  # if it exists, the process is a zombie, which `_start` left out
 
 
 def _start(pid: int) -> int | None:
-    """When a process started, in ticks since the boot; None where it has ended or cannot be seen."""
+    """When a process started, in ticks since boot; None if it has ended or cannot be seen."""
     try:
-        # The name of the program, in parentheses, may hold any character.
+        # The program's name is in parentheses and may contain any character.
         state, *fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].decode("ascii").split()
     except (OSError, ValueError):
         return None

@@ -1,4 +1,4 @@
-"""What the machine, or the container, has: memory, of which DuckDB may take half, and cores."""
+"""The memory and cores of the machine or container. DuckDB may take half of the memory."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from pathlib import Path
 
 from pipeline.errors import UsageError
 
-# Where Linux tells the limit of a control group, versions 2 and 1; `max` or an enormous number is no limit.
+# The memory limit of a Linux control group, versions 2 and 1; `max` or an enormous number means no limit.
 _CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(KB|MB|GB|TB|KiB|MiB|GiB|TiB)", re.IGNORECASE)
 
 
 def memory_limit(given: str | None = None) -> str:
-    """A size that DuckDB understands: the one given (`2GB`), else half of the machine or container.
+    """A size that DuckDB understands: the given one (`2GB`), else half of the memory of the machine or container.
 
-    Raises UsageError for a size that is none.
+    Raises UsageError if the given text is not a size.
     """
     if given is None:
         return _mebibytes(available_bytes() // 2)
     if not _SIZE.fullmatch(given.strip()):
-        raise UsageError(f"{given!r} is no size; write it like 2GB or 512MiB")
+        raise UsageError(f"{given!r} is not a size; write it like 2GB or 512MiB")
     return given.strip()
 
 
 def rising_limits(lowest: int, given: str | None = None) -> list[str]:
-    """Sizes to try one after another: `lowest` bytes, doubled up to what is the limit else; or only the one given."""
+    """Memory limits to try in turn: only the given one, or else `lowest` bytes, doubled up to half of the memory."""
     if given is not None:
         return [memory_limit(given)]
     sizes, most = [lowest], available_bytes() // 2
@@ -40,7 +40,7 @@ def _mebibytes(size: int) -> str:
 
 
 def available_bytes() -> int:
-    """Memory of the machine, or of the control group where that is less."""
+    """Memory of the machine, or of the control group if that is less."""
     sizes = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for path in _CGROUP_LIMITS:
         try:

@@ -1,4 +1,4 @@
-"""Parquet partitions of raw tables, written in bounded memory."""
+"""Writes the Parquet partitions of raw tables, in bounded memory."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pyarrow.parquet as pq
 from pipeline.schema import RAW_TABLES
 from pipeline.warehouse.writer import writing
 
-# Rows are buffered up to this many bytes per table before they become a row group: memory does not grow with the file.
+# Rows of a table are buffered up to this many bytes, then become a row group: memory does not grow with the file.
 ROW_GROUP_BYTES = 32 << 20
 PART_BYTES = 1 << 30
 
 
 @contextlib.contextmanager
 def partition_writer(folder: Path, warehouse: Path) -> Iterator[PartitionWriter]:
-    """A writer whose files are finished at the end of the block, unless that fails."""
+    """A writer whose files are finished at the end of the block, unless the block fails."""
     writer = PartitionWriter(folder, warehouse)
     try:
         yield writer
@@ -30,9 +30,9 @@ def partition_writer(folder: Path, warehouse: Path) -> Iterator[PartitionWriter]
 
 
 class PartitionWriter:
-    """Writes batches of raw tables of one run into `folder/<table>/part-NNNN.parquet`.
+    """Writes batches of one run's raw tables into `folder/<table>/part-NNNN.parquet`.
 
-    Raises WarehouseError, which names the warehouse, where they cannot be written.
+    Raises WarehouseError, which names the warehouse, if they cannot be written.
     """
 
     def __init__(self, folder: Path, warehouse: Path) -> None:
@@ -46,7 +46,7 @@ class PartitionWriter:
     def write(self, table: str, batch: pa.RecordBatch) -> None:
         """Add a batch of a raw table. Its schema must be the table's."""
         if batch.schema != RAW_TABLES[table]:
-            raise TypeError(f"batch for raw.{table} has another schema than pipeline.schema says")
+            raise TypeError(f"the batch for raw.{table} does not have the schema of pipeline.schema")
         pending = self._pending.setdefault(table, [])
         pending.append(batch)
         if sum(part.nbytes for part in pending) >= ROW_GROUP_BYTES:
@@ -61,7 +61,7 @@ class PartitionWriter:
                 writer.close()
 
     def give_up(self) -> None:
-        """Leave the files as they are; unless told, one that could not be written tries again when it is collected."""
+        """Leave the files as they are. Without this, a failed writer would write again when it is garbage-collected."""
         for writer in self._writers.values():
             with contextlib.suppress(OSError):
                 writer.close()
@@ -77,7 +77,7 @@ class PartitionWriter:
         self._written[table] = self._written.get(table, 0) + data.nbytes
 
     def _writer(self, table: str, schema: pa.Schema) -> pq.ParquetWriter:
-        """The file to write to: the next one where the last has become large."""
+        """The current file of a table, or the next one if that has become large."""
         if self._written.get(table, 0) > PART_BYTES:
             self._writers.pop(table).close()
             self._written[table] = 0
@@ -91,10 +91,10 @@ class PartitionWriter:
 
 
 def _encodings(schema: pa.Schema) -> dict[str, Any]:
-    """How columns are stored: numbers as their differences, and a dictionary where values repeat.
+    """How columns are stored: numbers as differences, repeating text by a dictionary.
 
-    One of args is tried, found too large and thrown away. The least and the greatest text of a row group are not looked
-    for: events of every category and name are mixed in the file, so that nothing could be left out by them.
+    A dictionary of args would only be built, found too large and thrown away. Text has no statistics: events of every
+    category and name are mixed, so no row group could be skipped by its smallest and largest text.
     """
     numbers = [field.name for field in schema if not pa.types.is_string(field.type)]
     repeating = [field.name for field in schema if pa.types.is_string(field.type) and field.name != "args"]

@@ -1,25 +1,23 @@
-"""What DuckDB is told, whether results are derived or queries are answered."""
+"""DuckDB's settings, for deriving results and for answering queries."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-# How much freed memory DuckDB keeps before it gives it back to the system.
+# Settings for how much freed memory DuckDB keeps before it returns it to the system.
 _KEEPS = ("allocator_flush_threshold", "allocator_bulk_deallocation_flush_threshold")
-# DuckDB answers an asof join by comparing every pair of rows where it estimates that one side is small. Its estimates
-# behind a materialised CTE are far too small.
+# If DuckDB estimates that one side of an asof join is small, it compares every pair of rows. Its estimates for the rows
+# of a materialised CTE are far too small.
 _SORTED_ASOF = "set global asof_loop_join_threshold = 0"
-# DuckDB's own bar goes to the standard output; the command line has one for reading.
+# DuckDB prints its progress bar on standard output. The command line has its own for reading files.
 _NO_BAR = "set enable_progress_bar = false"
-# For each connection, before it reads views.
+# Statements for each connection, before it reads views.
 CONNECTION_SETTINGS = f"{_SORTED_ASOF}; {_NO_BAR}"
 
 
 def database_settings(memory: str, keeps: str, spill: Path, threads: int) -> dict[str, Any]:
-    """What a database is opened with: its limit of memory, what of it is kept when freed, where the rest goes,
-    and how many threads it has.
-    """
+    """What to open a database with: memory limit, freed memory that it keeps, folder to spill into, and threads."""
     return {
         "python_enable_replacements": "false",
         "memory_limit": memory,

@@ -1,4 +1,4 @@
-"""What a database of views was built from: another stamp means that it must be built again."""
+"""The stamp of a database of views: what it was built from. If that has changed, the database must be built again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def attach(database: Path) -> str:
 
 
 def stamp_of(catalog: Catalog, folder: Path, run_ids: Iterable[str]) -> dict[str, str]:
-    """The stamp of a database of these views over these runs."""
+    """The stamp of a database of this catalog's views over these runs."""
     return {
         "catalog_version": CATALOG_VERSION,
         "fingerprint": catalog.fingerprint,
@@ -29,9 +29,9 @@ def stamp_of(catalog: Catalog, folder: Path, run_ids: Iterable[str]) -> dict[str
 
 
 def read_stamp(database: Path, connection: duckdb.DuckDBPyConnection) -> dict[str, str] | None:
-    """Attach a database to see what it was built from; None where there is none that can be read.
+    """Attach a database and read its stamp; None if there is no readable database.
 
-    Raises WarehouseError for one of a newer version.
+    Raises WarehouseError if a newer version has built it.
     """
     try:
         connection.execute(attach(database))
@@ -43,7 +43,7 @@ def read_stamp(database: Path, connection: duckdb.DuckDBPyConnection) -> dict[st
     stamp = dict(zip(names, row, strict=True))
     if _version(stamp["catalog_version"]) > _version(CATALOG_VERSION):
         raise WarehouseError(
-            f"{database}: built by catalog {stamp['catalog_version']}, this tracemill has {CATALOG_VERSION}; "
+            f"{database}: built with catalog {stamp['catalog_version']}, but this tracemill has {CATALOG_VERSION}; "
             "upgrade tracemill, or delete the file to go back"
         )
     return stamp

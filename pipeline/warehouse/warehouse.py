@@ -1,6 +1,6 @@
-"""The warehouse: a folder of Parquet partitions and manifests, and a DuckDB file of nothing but views over them.
+"""The warehouse: a folder of Parquet partitions and manifests, and a DuckDB file that has only views over them.
 
-`layout` tells where they lie, `writer` how they come there.
+`layout` says where they lie, `writer` how they get there.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from pipeline.warehouse.settings import CONNECTION_SETTINGS, database_settings
 from pipeline.warehouse.stamp import attach, read_stamp, stamp_of
 from pipeline.warehouse.writer import Workplace, Writer, out_of_memory, workplace, writer, writing
 
-# Freed memory that DuckDB keeps while it answers queries: little, since an alignment or a workbook may follow.
+# Freed memory that DuckDB keeps while it answers queries: little, since an alignment or a workbook may need it next.
 _KEEPS = "1MiB"
-# Above so many runs, making the views anew over a few takes less time than planning a query over the files of all.
+# With more runs than this, planning a query over all their files takes longer than making views over a few runs anew.
 MANY_RUNS = 100
-# Where a database keeps why files of a user's own views were refused.
+# Reads why files of a user's own views were refused: the database has it as a comment.
 _REFUSED = (
     "select comment from duckdb_views() where database_name = 'warehouse' and schema_name = 'marts'"
     " and view_name = 'catalog_version'"
@@ -48,11 +48,11 @@ _APART = {"apart": sorted(TOLD_APART)}
 
 
 class Warehouse:
-    """A warehouse folder. Any number of readers and writers may use it side by side.
+    """A warehouse folder. Any number of readers and writers may use it at once.
 
-    `memory` limits DuckDB (`2GB`): half of the machine for queries, and less while results are derived, without it. A
-    user's own views lie in its folder `views`, and in another that is named here; `refused` says why files of them were
-    left out, by path, once a connection was made. `threads` are all cores without a number.
+    `memory` limits DuckDB (`2GB`). Without it, queries may use half of the machine's memory, and deriving results less.
+    A user's own views lie in its folder `views` and in `own_views`; once a connection was made, `refused` says, by
+    path, why some of these files were left out. `threads` defaults to all cores.
     """
 
     def __init__(
@@ -64,8 +64,8 @@ class Warehouse:
         self.folder = folder.resolve()
         if not _is_utf8(self.folder):
             raise WarehouseError(
-                f"{self.folder}: DuckDB opens only paths in UTF-8, and this is none, or Python is not in UTF-8 mode"
-                " (PYTHONUTF8=1); choose another with -w"
+                f"{self.folder}: DuckDB opens only paths in UTF-8, and this is not one, or Python is not in UTF-8 mode;"
+                " set PYTHONUTF8=1, or choose another with -w"
             )
         self.layout = Layout(self.folder)
         self.database = self.layout.database
@@ -76,24 +76,27 @@ class Warehouse:
     # -- runs ------------------------------------------------------------------------------------------
 
     def manifests(self) -> dict[str, dict[str, Any]]:
-        """Manifests of all runs by run id. Raises WarehouseError for one that is unreadable or of another version."""
+        """Manifests of all runs by run id. Raises WarehouseError for one that is invalid or of another version."""
         return {path.parent.name: read_manifest(path) for path in sorted(self.folder.glob("runs/*/manifest.json"))}
 
     def problems(self, run_id: str, connection: duckdb.DuckDBPyConnection) -> list[Problem]:
-        """(kind, count, first detail) of a run, by a connection to the warehouse; of TOLD_APART, each detail."""
+        """(kind, count, first detail) of a run's problems; kinds in TOLD_APART have an item for each detail.
+
+        `connection` is one to this warehouse.
+        """
         relation = "marts.problem where run_id = $run"
         return connection.execute(_PROBLEMS.format(relation=relation), {"run": run_id} | _APART).fetchall()
 
     def writer(self) -> contextlib.AbstractContextManager[Writer]:
-        """Who may write here. Raises WarehouseError where nobody can."""
+        """A writer of this warehouse. Raises WarehouseError if the folder cannot be written."""
         return writer(self.layout)
 
     # -- derived results -------------------------------------------------------------------------------
 
     def derive(self, run_id: str, folder: Path, threads: int) -> list[Problem]:
-        """Compute what is kept per run and is not there yet, reading only that run's partitions, into an empty folder.
+        """Compute a run's missing results from its partitions alone, into an empty folder.
 
-        Returns the run's problems, as `problems` does for one that is there.
+        Returns the run's problems, in the form of `problems`.
         """
         made = Layout(folder)
         targets = {view.qualified: self._derived(view.qualified, run_id, made) for view in self.catalog.materialized}
@@ -108,7 +111,7 @@ class Warehouse:
             return connection.execute(query, {"path": str(path)} | _APART).fetchall()
 
     def _complete(self, run_id: str, place: Workplace) -> None:
-        """Compute what is missing of a run."""
+        """Compute the run's missing results, if any, and put them in place."""
         if all(self._derived_files(view.qualified, [run_id], place.layout) for view in self.catalog.materialized):
             return
         folder = place.new_folder()
@@ -119,19 +122,18 @@ class Warehouse:
 
     @contextlib.contextmanager
     def open_up_to_date(self, run_ids: Sequence[str] | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A read-only connection that sees every run and nothing of the file system but this folder.
+        """A read-only connection that sees all runs, and no other folder of the file system.
 
-        Results and views that are missing or of another catalog are made first.
-
-        Where there are more than MANY_RUNS, and `run_ids` are given, the views are over these alone.
+        Results and views that are missing or of another catalog are made first. If `run_ids` are given and there are
+        more than MANY_RUNS runs, the views cover only these.
         """
         with self._workplace() as place:
             config = {
                 **database_settings(self._query_memory, _KEEPS, place.new_folder(), self._threads),
                 "autoinstall_known_extensions": "false",
             }
-            # Attached to a database of its own in memory: one process may have it open more than once, before and
-            # after it is replaced, while a database opened by its path is shared by all who open that path.
+            # The file is attached to an in-memory database: so one process may have it open more than once, before and
+            # after it is replaced. A database opened by its path would be shared by all who open that path.
             with contextlib.closing(duckdb.connect(config=config)) as connection:
                 manifests = self._bring_up(connection, place, run_ids)
                 if run_ids is None or len(manifests) <= MANY_RUNS:
@@ -153,7 +155,7 @@ class Warehouse:
 
     @contextlib.contextmanager
     def _answering(self) -> Iterator[None]:
-        """Tell failures that are none of the query."""
+        """Turn failures that are not the query's fault into WarehouseError."""
         try:
             yield
         except duckdb.OutOfMemoryException as error:
@@ -161,30 +163,30 @@ class Warehouse:
         except duckdb.IOException as error:
             reason = str(error).partition("\n")[0]
             raise WarehouseError(
-                f"{self.folder}: {reason}; ingest again the run whose files are gone, or free space on a full disk"
+                f"{self.folder}: {reason}; if a run's files are gone, ingest it again; if the disk is full, free space"
             ) from error
 
     def refresh(self) -> None:
-        """Bring derived results and the database up to the catalog and the runs that exist."""
+        """Bring derived results and the database up to date with the catalog and the runs that exist."""
         with self._workplace() as place, contextlib.closing(duckdb.connect()) as connection:
             self._bring_up(connection, place)
 
     def _workplace(self) -> contextlib.AbstractContextManager[Workplace]:
         if not self.folder.is_dir():
-            raise WarehouseError(f"{self.folder}: no warehouse here; ingest a run first or name another with -w")
+            raise WarehouseError(f"{self.folder}: no warehouse here; ingest a run first, or name another with -w")
         return workplace(self.layout)
 
     def at_once(self, run_ids: Iterable[str]) -> int:
-        """How many queries over runs to answer at once: one where the memory was limited, or a run is a large one."""
+        """How many queries over these runs to answer at once: one if memory was limited or a run is large."""
         raw = (self.folder.glob(f"raw/*/run_id={run_id}/part-*.parquet") for run_id in run_ids)
         return min(queries_at_once(partitions, self._memory is not None, self._threads) for partitions in raw)
 
     def _bring_up(
         self, connection: duckdb.DuckDBPyConnection, place: Workplace, run_ids: Sequence[str] | None = None
     ) -> dict[str, dict[str, Any]]:
-        """Attach a database of all runs, made anew where it is not up to date; return their manifests.
+        """Attach the database, made anew if it is out of date; return the manifests of all runs.
 
-        What cannot be kept is made for these runs alone, where `run_ids` are given.
+        If the warehouse cannot be written and `run_ids` are given, a temporary database covers only these runs.
         """
         manifests = self.manifests()
         stamp = stamp_of(self.catalog, self.folder, manifests)
@@ -197,7 +199,7 @@ class Warehouse:
         database = place.new_folder() / self.database.name
         with writing(place.layout.folder):
             self._build(database, self._partitions(wanted, place.layout), stamp)
-        # Attached by the name that nobody else has: others may replace the one in the warehouse at any moment.
+        # Attached under its temporary name, which is only ours: others may replace the warehouse's at any moment.
         connection.execute(attach(database))
         place.put_database(database)
         return manifests
@@ -212,14 +214,14 @@ class Warehouse:
             fields = ", ".join(f"{quoted(value)} as {name}" for name, value in stamp.items())
             connection.execute(f"create or replace view marts.catalog_version as select {fields}")
             connection.execute("commit")
-            # Apart, since a view that DuckDB refuses ends a transaction.
+            # After the commit, since a view that DuckDB refuses aborts a transaction.
             if refused := install_own(connection, self.catalog):
                 connection.execute(f"comment on view marts.catalog_version is {quoted(json.dumps(refused))}")
 
     def _take_over_views(self, path: Path) -> bool:
-        """Copy the database to `path` if its views are those of the catalog; were they?
+        """Copy the database to `path` if its views are those of the catalog; return whether they were.
 
-        Making views that are the same for any runs would take most of the time of a small ingest.
+        Most views do not depend on runs. Making them anew would take most of the time of a small ingest.
         """
         with contextlib.suppress(OSError):
             shutil.copyfile(self._previous(), path)
@@ -241,7 +243,7 @@ class Warehouse:
         return layout.derived(view.split(".")[1], self.catalog.fingerprints[view], run_id)
 
     def _derived_files(self, view: str, run_ids: Iterable[str], *others: Layout) -> list[Path]:
-        """Files of a result, in the warehouse or else in another place."""
+        """Files of a view's results, from the warehouse or else from the other places."""
         found = []
         for run_id in run_ids:
             parts = (self._derived(view, run_id, layout) / PART for layout in (self.layout, *others))
@@ -261,7 +263,7 @@ class Warehouse:
 
 
 def _is_utf8(path: Path) -> bool:
-    """Is a path the same bytes for the system as for DuckDB?"""
+    """Does a path have the same bytes for the system as for DuckDB, which uses UTF-8?"""
     try:
         return os.fsencode(path) == str(path).encode("utf-8")
     except UnicodeEncodeError:

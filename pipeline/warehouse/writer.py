@@ -1,4 +1,4 @@
-"""Where a process writes: into a warehouse under a lease, or beside it where only that is possible."""
+"""Where a process writes: into the warehouse, under a lease, or into a temporary folder if that is read-only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pipeline.warehouse.lease import Lease, lease
 
 
 class Workplace(Protocol):
-    """Where results and the database are made, and where they are put."""
+    """Where results and the database are made, and where they are put in place."""
 
     layout: Layout
 
@@ -27,43 +27,43 @@ class Workplace(Protocol):
         """An empty folder on the file system of `layout`."""
 
     def put(self, made: Path) -> None:
-        """Put all partitions that were made in a folder, laid out as `layout` is, in their places."""
+        """Put all partitions below a folder, which is laid out like a warehouse, in their places."""
 
     def put_database(self, made: Path) -> None:
-        """Put a database in its place. A connection that has it open keeps it."""
+        """Put a database in its place. Connections that have it open keep it."""
 
 
 class Writer:
-    """A process that writes to a warehouse: it owns the runs that it has claimed until they are committed."""
+    """A process that writes to a warehouse. It owns each run that it has claimed until it commits or abandons it."""
 
     def __init__(self, layout: Layout, lease: Lease) -> None:
         self.layout = layout
         self._lease = lease
 
     def new_folder(self) -> Path:
-        """A folder inside the warehouse, so that renames stay on one file system; it goes when the lease ends."""
+        """A folder inside the warehouse, so that renames stay on one file system; it is removed with the lease."""
         return self._lease.new_folder()
 
     def claim(self, run_id: str) -> bool:
-        """Reserve a run id; False where a run or a living writer has it."""
+        """Reserve a run id; False if a run or a living writer has it."""
         if self.layout.manifest(run_id).exists():
             return False
         with self._writing():
             if not self._take(run_id):
                 return False
-            if self.layout.manifest(run_id).exists():  # committed meanwhile
+            if self.layout.manifest(run_id).exists():  # another writer has committed it meanwhile
                 self._release(run_id)
                 return False
             self._clear(run_id)
         return True
 
     def place(self, run_id: str, extracted: Path) -> None:
-        """Put a claimed run's raw partitions in place; nothing shows them before `commit`."""
+        """Put a claimed run's raw partitions in place; no reader sees them before `commit`."""
         tables = [table for table in RAW_TABLES if (extracted / table).exists()]
         self._publish({extracted / table: self.layout.raw(table, run_id) for table in tables})
 
     def put(self, made: Path) -> None:
-        """Put results in place, for a claimed run or one that exists."""
+        """Put results in place, of a claimed run or of one that exists."""
         made_layout = Layout(made)
         self._publish({path: self.layout.folder / path.relative_to(made) for path in made_layout.partitions()})
 
@@ -73,7 +73,7 @@ class Writer:
             replace(made, self.layout.database)
 
     def commit(self, run_id: str, manifest: Mapping[str, Any]) -> None:
-        """Make a placed and derived run visible: its manifest appears, by rename, when all that it stands for stays."""
+        """Make a placed and derived run visible: its manifest appears by rename, after all other files are on disk."""
         content = {"run_id": run_id, "raw_schema_version": RAW_SCHEMA_VERSION, **manifest}
         with self._writing():
             temporary = self.new_folder() / "manifest.json"
@@ -83,19 +83,19 @@ class Writer:
             self._release(run_id)
 
     def abandon(self, run_id: str) -> None:
-        """Remove a claimed run that is not going to be committed."""
+        """Remove a claimed run that will not be committed."""
         if not self.layout.manifest(run_id).exists():
             self._clear(run_id)
         self._release(run_id)
 
     def sweep(self) -> None:
-        """Remove what no living process and no manifest owns: what others have left who were killed."""
+        """Remove what no living process and no manifest owns: the files that killed processes have left."""
         with self._writing():
             for name in self._lease.leases():
                 if not self._lease.is_alive(name):
                     self._lease.fence(name)
             for run_id in sorted(self.layout.run_ids()):
-                # Beside a manifest there is a claim only where its writer is about to give it back, or was killed then.
+                # A run has both a manifest and a claim only if its writer is about to release the claim, or died then.
                 is_settled = self.layout.manifest(run_id).exists() and not self.layout.claim(run_id).exists()
                 if not is_settled and self._take(run_id):
                     self.abandon(run_id)
@@ -103,16 +103,16 @@ class Writer:
     def _take(self, run_id: str) -> bool:
         while True:
             self.layout.run(run_id).mkdir(parents=True, exist_ok=True)
-            with contextlib.suppress(FileNotFoundError):  # removed meanwhile by who has abandoned the run
+            with contextlib.suppress(FileNotFoundError):  # the folder was removed meanwhile by a writer that gave up
                 return self._lease.take(self.layout.claim(run_id))
 
     def _release(self, run_id: str) -> None:
-        """Give a claim back, last, and with it what others who claimed the run were killed over."""
+        """Release a claim, after removing the succession files that killed processes have left for it."""
         folder, claim = self.layout.run(run_id), self.layout.claim(run_id)
         for path in folder.glob(f"{claim.name}.*"):
             self._discard(path)
         self._discard(claim)
-        with contextlib.suppress(OSError):  # it is of a run, or others have claimed it already
+        with contextlib.suppress(OSError):  # it has a manifest, or another process has claimed the run already
             folder.rmdir()
 
     def _clear(self, run_id: str) -> None:
@@ -129,7 +129,7 @@ class Writer:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        """As `writing`; who was taken for dead is told so."""
+        """Like `writing`; raises WarehouseError, too, if another process has taken this one for dead."""
         self._lease.check()
         with writing(self.layout.folder):
             try:
@@ -140,29 +140,29 @@ class Writer:
 
 
 class Scratch:
-    """A temporary folder for what is missing in a warehouse that may be read alone."""
+    """A temporary folder for what is missing in a read-only warehouse."""
 
     def __init__(self, folder: Path) -> None:
         self.layout = Layout(folder)
 
     def new_folder(self) -> Path:
-        """A folder inside."""
+        """A new folder inside it."""
         return Path(tempfile.mkdtemp(dir=self.layout.folder))
 
     def put(self, made: Path) -> None:
-        """Move results beside those that were made before."""
+        """Move results to those that were made before."""
         for path in Layout(made).partitions():
             target = self.layout.folder / path.relative_to(made)
             target.parent.mkdir(parents=True, exist_ok=True)
             path.rename(target)
 
     def put_database(self, made: Path) -> None:
-        """Leave it where it is: it serves one connection."""
+        """Do nothing: the database serves only one connection, where it is."""
 
 
 @contextlib.contextmanager
 def writer(layout: Layout) -> Iterator[Writer]:
-    """A writer of a warehouse. Raises WarehouseError where it cannot be written."""
+    """A writer of a warehouse. Raises WarehouseError if the folder cannot be written."""
     with contextlib.ExitStack() as stack:
         with writing(layout.folder):
             held = stack.enter_context(lease(layout.folder))
@@ -171,7 +171,7 @@ def writer(layout: Layout) -> Iterator[Writer]:
 
 @contextlib.contextmanager
 def workplace(layout: Layout) -> Iterator[Workplace]:
-    """A writer, or a temporary folder where the warehouse can be read alone."""
+    """A writer, or a temporary folder if the warehouse is read-only."""
     with contextlib.ExitStack() as stack:
         try:
             place: Workplace = Writer(layout, stack.enter_context(lease(layout.folder)))
@@ -181,6 +181,7 @@ def workplace(layout: Layout) -> Iterator[Workplace]:
             except OSError as error:
                 raise WarehouseError(
                     f"{layout.folder}: cannot be written ({refused.strerror}), nor can any temporary folder; set TMPDIR"
+                    " to one that can"
                 ) from error
             place = Scratch(Path(folder).resolve())
         yield place
@@ -188,7 +189,7 @@ def workplace(layout: Layout) -> Iterator[Workplace]:
 
 @contextlib.contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Turn what a full disk, or a folder that may be read alone, makes of writing into one WarehouseError."""
+    """Turn the errors of writing to a full disk or a read-only folder into WarehouseError."""
     try:
         yield
     except duckdb.OutOfMemoryException as error:
@@ -198,6 +199,6 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 def out_of_memory(folder: Path, error: duckdb.OutOfMemoryException) -> str:
-    """What does not fit into memory spills, as far as the disk has place for it: a full disk says the same."""
+    """The message for DuckDB's error, which may also mean that the disk is full: queries spill what exceeds memory."""
     reason = str(error).partition("\n")[0]
     return f"{folder}: {reason}; give more memory with --memory, or free space on the disk, to which queries spill"
