@@ -20,12 +20,15 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.alignment.function import install_alignment
 from pipeline.catalog.catalog import Catalog
 from pipeline.catalog.comparison import macro_of_steps
+from pipeline.catalog.header import View
 from pipeline.catalog.install import _seed_values
 from pipeline.schema import RAW_TABLES
+from pipeline.walk import WALKS
 
 Row = tuple[str, dict[str, Any]]
 Nanoseconds = int | None  # None where the profiler wrote nothing
@@ -325,13 +328,28 @@ class Views:
         of_steps = {name for name in wanted if name.endswith(_OF_STEPS)} - self._there
         for name in _read_by(frozenset(name.removesuffix(_OF_STEPS) for name in wanted)):
             if name not in self._there:
-                self.connection.execute(f"create table {name} as {catalog().views[name].body}")
+                self._compute(catalog().views[name])
                 self._there.add(name)
         for name in sorted(of_steps):
             macro = macro_of_steps(catalog().views, catalog().views[name.removesuffix(_OF_STEPS)])
             self.connection.execute(f"create macro {macro}")
             self._there.add(name)
         return self.connection.execute(sql).fetchall()
+
+    def _compute(self, view: View) -> None:
+        if view.walk is None:
+            self.connection.execute(f"create table {view.qualified} as {view.body}")
+            return
+        walk = WALKS[view.walk]
+        rows = self.connection.sql(view.body).to_arrow_table()
+        parts = []
+        for run_id in pc.unique(rows.column("run_id")).to_pylist():
+            own = pa.Table.from_batches(walk.run(rows.filter(pc.field("run_id") == run_id).to_batches()), walk.schema)
+            parts.append(own.add_column(0, "run_id", pa.repeat(pa.scalar(run_id), own.num_rows)))
+        empty = pa.schema([("run_id", pa.string()), *walk.schema]).empty_table()
+        self.connection.register("batch", pa.concat_tables([empty, *parts]))
+        self.connection.execute(f"create table {view.qualified} as select * from batch")
+        self.connection.unregister("batch")
 
     def pairs(self, sql: str) -> dict[Any, Any]:
         """A query of a key and one value (or more, as a tuple) as a dict."""

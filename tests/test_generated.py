@@ -132,10 +132,3 @@ def test_a_checkpointed_block_is_a_module_again_where_backward_runs_it(warehouse
     assert f"[ BACKWARD ]/Net_0/{layer}" not in known["checkpoint"].run.modules
     calls = "select module_name, call_count from marts.module where run_id = 'checkpoint' and step is null"
     assert [pairs(house, calls)[name] for name in named] == [3, 3, None]
-
-
-def test_running_counts_go_along_sorted_rows(warehouse):
-    """The sweep counts in windows without an order of their own: right only where these stream."""
-    house, _ = warehouse
-    (plan,) = rows(house, "explain select * from intermediate.int_call_sweep")
-    assert plan["explain_value"].count("Streaming Window") == 2

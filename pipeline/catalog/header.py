@@ -20,6 +20,7 @@
 -- @order column desc, column
 -- @rank diff_column, diff_column       (rows rank by the first of these differences that both runs have figures for)
 -- @materialized                        (its rows are computed once per run and kept as Parquet)
+-- @walk calls                          (its body's rows go, in order, through this walk of `pipeline.walk`)
 -- @long why                            (why the body has more than 120 lines)
 -- @comparison kernel_comparison        (name of the view that compares these rows of two runs; `declaration.py` has its
 --                                       tags; @sheet, @headline, @position, @requires, @alternative and @counted then
@@ -36,6 +37,7 @@ from pathlib import Path
 from pipeline.catalog import declaration as declared
 from pipeline.catalog.declaration import Declaration, listed
 from pipeline.errors import CatalogError
+from pipeline.walk import WALKS
 
 # Semantic column types, with the DuckDB types that each allows. Renderers derive labels, units and formats from them.
 COLUMN_TYPES: dict[str, tuple[str, ...]] = {
@@ -61,7 +63,7 @@ VIEW_LAYERS = ("staging", "intermediate", "marts")
 _TAGS = (
     "title", "sheet", "headline", "position", "detail", "requires", "alternative", "tree", "path", "places",
     "counted", "listed",
-    "grain", "order", "rank", "materialized", "long", "column", *declared.TAGS,
+    "grain", "order", "rank", "materialized", "walk", "long", "column", *declared.TAGS,
 )  # fmt: skip
 _REFERENCE = re.compile(r"\b(raw|seeds|macros|staging|intermediate|marts)\.([a-z_][a-z0-9_]*)")
 _COMMENT_OR_STRING = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'", re.DOTALL)
@@ -104,6 +106,8 @@ class View:
     counted: str | None = None
     listed: tuple[str, ...] = ()
     comparison: Declaration | None = None
+    # Name of the walk that the rows of the body go through; the columns are then those of its schema.
+    walk: str | None = None
     # Why the body is longer than LONGEST_BODY.
     long: str | None = None
     # The file's folder below that of the layer; empty for a file directly in the layer's folder.
@@ -171,9 +175,12 @@ def parse_view(path: Path, layer: str) -> View:
         references=references(body),
         comparison=declared.declaration(path, tags),
         long=single.get("long"),
+        walk=single.get("walk"),
     )
     if view.alternative not in (None, *ALTERNATIVES):
         raise CatalogError(f"{path}: @alternative must be one of {', '.join(ALTERNATIVES)}")
+    if view.walk is not None and (view.walk not in WALKS or not view.materialized):
+        raise CatalogError(f"{path}: @walk must be one of {', '.join(WALKS)}, of a view that is @materialized")
     _check_columns(path, view)
     return view
 

@@ -14,8 +14,9 @@ from pipeline.catalog.comparison import macro_of_steps
 from pipeline.catalog.header import COLUMN_TYPES, View
 from pipeline.errors import CatalogError
 from pipeline.schema import RAW_TABLES
+from pipeline.walk import WALKS
 
-_DUCKDB_TYPE = {pa.int64(): "BIGINT", pa.string(): "VARCHAR"}
+_DUCKDB_TYPE = {pa.int64(): "BIGINT", pa.string(): "VARCHAR", pa.bool_(): "BOOLEAN"}
 # Raw table or materialised view -> its Parquet files, in run_id=… folders.
 Partitions = Mapping[str, Sequence[Path]]
 
@@ -73,7 +74,8 @@ def create_view(connection: duckdb.DuckDBPyConnection, view: View, files: Sequen
     elif files:
         _create(connection, view.qualified, _over_files(dict.fromkeys((c.name for c in view.columns), ""), files))
     else:
-        _create(connection, view.qualified, _over_files(_types(connection, view.body), ()))
+        types = _types_of_walk(view.walk) if view.walk else _types(connection, view.body)
+        _create(connection, view.qualified, _over_files(types, ()))
 
 
 def install_own(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> dict[str, str]:
@@ -144,6 +146,10 @@ def _seed_values(seed: Seed) -> str:
 
 def _types(connection: duckdb.DuckDBPyConnection, body: str) -> dict[str, str]:
     return {str(row[0]): str(row[1]) for row in connection.execute(f"describe {body}").fetchall()}
+
+
+def _types_of_walk(walk: str) -> dict[str, str]:
+    return {"run_id": "VARCHAR"} | {field.name: _DUCKDB_TYPE[field.type] for field in WALKS[walk].schema}
 
 
 def check_columns(connection: duckdb.DuckDBPyConnection, views: Iterable[View]) -> None:

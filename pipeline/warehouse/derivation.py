@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from pipeline.alignment.function import install_alignment
 from pipeline.catalog.catalog import Catalog
@@ -25,6 +27,7 @@ from pipeline.catalog.install import (
     install_foundation,
     quoted,
 )
+from pipeline.walk import WALKS, Walk
 from pipeline.warehouse.machine import rising_limits
 from pipeline.warehouse.querypool import queries_at_once, query_pool
 from pipeline.warehouse.settings import CONNECTION_SETTINGS, database_settings
@@ -38,6 +41,13 @@ _KEEPS = "64MiB"
 # Parquet version 2 stores numbers as differences, and the small limit stops dictionaries of columns whose values rarely
 # repeat: a tenth less time, and half of the bytes.
 _FORMAT = "format parquet, parquet_version v2, dictionary_size_limit 4000, compression zstd, compression_level 1"
+# The same, of what a walk has made, and its rows at a time.
+_PARQUET: dict[str, Any] = {
+    "compression": "zstd",
+    "compression_level": 1,
+    "use_dictionary": ["caller_indexes", "module_name"],
+}
+_WALK_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -121,10 +131,21 @@ def _write(view: View, target: Path, memory: RisingMemory, connection: duckdb.Du
     """Write the rows of one view to Parquet."""
     part = target / PART
     part.parent.mkdir(parents=True)
-    rows = f"select * exclude (run_id) from ({view.body})"
     connection.execute(CONNECTION_SETTINGS)
-    memory.execute(connection, f"copy ({rows}) to {quoted(str(part))} ({_FORMAT})")
+    if view.walk is not None:
+        memory.run(connection, partial(_walk, connection, view, WALKS[view.walk], part))
+    else:
+        rows = f"select * exclude (run_id) from ({view.body})"
+        memory.run(connection, partial(connection.execute, f"copy ({rows}) to {quoted(str(part))} ({_FORMAT})"))
     return [part]
+
+
+def _walk(connection: duckdb.DuckDBPyConnection, view: View, walk: Walk, part: Path) -> None:
+    """Write what a walk makes of the rows of a view, a batch at a time."""
+    rows = connection.sql(view.body).to_arrow_reader(_WALK_ROWS)
+    with pq.ParquetWriter(part, walk.schema, **_PARQUET) as file:
+        for batch in walk.run(rows):
+            file.write_batch(batch)
 
 
 class RisingMemory:
@@ -134,22 +155,22 @@ class RisingMemory:
         self._lowest, *self._higher = limits
         self._raised = Lock()
 
-    def execute(self, connection: duckdb.DuckDBPyConnection, statement: str) -> None:
-        """Execute a statement under the lowest limit or, if it runs out of memory, under the next higher ones."""
+    def run(self, connection: duckdb.DuckDBPyConnection, job: Callable[[], object]) -> None:
+        """Run a job on a connection under the lowest limit or, if it runs out of memory, under the next higher ones."""
         try:
-            connection.execute(statement)
+            job()
         except duckdb.OutOfMemoryException:  # for example, tables joined in a recursion cannot spill
             if not self._higher:  # there is no higher limit to try
                 raise
             with self._raised:
-                self._execute_raised(connection, statement)
+                self._run_raised(connection, job)
 
-    def _execute_raised(self, connection: duckdb.DuckDBPyConnection, statement: str) -> None:
+    def _run_raised(self, connection: duckdb.DuckDBPyConnection, job: Callable[[], object]) -> None:
         try:
             for limit in self._higher:
                 try:
                     _limit(connection, limit)
-                    connection.execute(statement)
+                    job()
                     return
                 except duckdb.OutOfMemoryException:
                     if limit == self._higher[-1]:

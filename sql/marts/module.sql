@@ -25,7 +25,18 @@
 -- @column device_self_duration_ns duration_ns Sum of their durations
 -- @column device_total_duration_ns duration_ns The same with those of modules inside
 with recursive
-path as materialized (select * from intermediate.int_module_path),
+path as materialized (
+    select
+        run_id,
+        module_path,
+        parent_path,
+        any_value(module_class) as module_class,
+        any_value(module_level) as module_level,
+        min(start_ns) as first_start_ns,
+        min_by(event_index, start_ns) as first_index
+    from intermediate.int_module_call
+    group by run_id, module_path, parent_path
+),
 
 host as (
     select

@@ -1,4 +1,4 @@
-"""Host calls nest by thread and time: int_call_sweep, int_call_tree, int_host_call."""
+"""Host calls nest by thread and time: int_call_walk, int_host_call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def parents(*calls):
     """Name of each call -> name of its parent."""
     house = views(*calls)
     names = house.pairs("select event_index, call_name from staging.stg_host_call")
-    tree = house.pairs("select event_index, parent_index from intermediate.int_call_tree")
+    tree = house.pairs("select event_index, parent_index from intermediate.int_call_walk")
     return {names[child]: names.get(parent) for child, parent in tree.items() if child in names}
 
 
@@ -113,7 +113,7 @@ def test_threads_and_processes_do_not_nest_in_each_other():
 
 def test_runs_do_not_nest_in_each_other():
     house = views(v1=[op("a", 0, 30)], v2=[op("b", 5, 10)])
-    assert house.pairs("select run_id, parent_index from intermediate.int_call_tree") == {"v1": None, "v2": None}
+    assert house.pairs("select run_id, parent_index from intermediate.int_call_walk") == {"v1": None, "v2": None}
 
 
 def test_operators_annotations_and_runtime_calls_nest_in_each_other_whatever_their_spelling():
@@ -159,42 +159,12 @@ def test_a_step_marker_is_no_call_and_a_name_that_only_looks_like_one_is():
     assert parents(*calls) == {"ProfilerStep#one": None, "my ProfilerStep#1": "ProfilerStep#one"}
 
 
-def test_the_sweep_counts_the_calls_and_the_operators_open_at_each_start():
-    #        0    5    10   15   20
-    # 0 note ├──────────────────────┤
-    # 1 a      ├─────────┤
-    # 2 [mem]      │                      counts as no open call for those after it
-    # 3 b          ├─────────┤            outlives a
-    # 4 c                ├┤               at the end of a: a is closed
-    # 5 d                       ├──┤
-    # 6 e, another thread ├┤
-    house = views(
-        annotation("note", 0, 22),
-        op("a", 2, 8),
-        memory(64, at=6),
-        op("b", 6, 9),
-        launch("c", 10, 1),
-        op("d", 16, 3),
-        op("e", 9, 1, tid=2),
-    )
-    columns = "open_count, open_operator_count"
-    assert house.pairs(f"select event_index, {columns} from intermediate.int_call_sweep") == {
-        0: (0, 0),
-        1: (1, 0),
-        2: (3, 2),
-        3: (2, 1),
-        4: (2, 1),
-        5: (1, 0),
-        6: (0, 0),
-    }
-
-
 # -- the operators around a call -------------------------------------------------------------------------
 
 
 def operators(*calls):
     """Place of each entry -> places of the innermost and the outermost operator open at its start."""
-    return views(*calls).pairs("select event_index, operator_index, top_operator_index from intermediate.int_call_tree")
+    return views(*calls).pairs("select event_index, operator_index, top_operator_index from intermediate.int_call_walk")
 
 
 def test_innermost_and_outermost_operator_are_counted_through_calls_of_other_kinds():
@@ -235,7 +205,7 @@ def test_a_memory_event_lies_in_the_tree_and_is_around_nothing():
     calls = [op("a", 0, 10), memory(64, at=4), op("b", 4, 3), memory(64, at=10)]
     house = views(*calls)
     columns = "parent_index, operator_index, top_operator_index"
-    assert house.pairs(f"select event_index, {columns} from intermediate.int_call_tree") == {
+    assert house.pairs(f"select event_index, {columns} from intermediate.int_call_walk") == {
         0: (None, 0, 0),
         1: (2, 2, 0),
         2: (0, 2, 0),
@@ -350,7 +320,7 @@ def in_sql(calls):
     return house.pairs(
         "select event_index, tree.parent_index, tree.parent_operator_index, tree.operator_index,"
         " tree.top_operator_index, self_duration_ns"
-        " from intermediate.int_call_tree tree left join intermediate.int_host_call call"
+        " from intermediate.int_call_walk tree left join intermediate.int_host_call call"
         " using (run_id, event_index)"
     )
 
@@ -365,7 +335,7 @@ CALL = st.tuples(st.integers(1, 3), st.sampled_from(sorted(KINDS)), st.integers(
 )
 
 
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.lists(CALL, min_size=1, max_size=16))
 def test_the_tree_is_the_one_that_a_stack_builds(calls):
     assert in_sql(calls) == by_stack(calls)

@@ -1,4 +1,4 @@
-"""Device time by nn.Module: int_module_*, int_backward_link, int_activity_module, module, module_operator."""
+"""Device time by nn.Module: int_module_*, int_backward_link, int_activity_module, module, module_operator, and their walks."""
 
 from __future__ import annotations
 
@@ -39,13 +39,11 @@ def test_a_function_is_in_the_module_of_its_recorded_caller():
         launched(180, 4),
     )
     assert house.pairs(SELF) == {"/Net_0": (2, 7), "/Net_0/Linear_0": (5, 5)}
-    assert house.rows("select count(*) from intermediate.int_module_span where module_index is not null") == [(3,)]
-    assert house.rows("select start_ns, module_index from intermediate.int_module_forward order by start_ns") == [
-        (0, 1), (100, 2), (120, 1), (170, 2), (200, 1), (1_000, None)
-    ]  # fmt: skip
+    modules = "select event_index, module_index, parent_module_index from intermediate.int_call_walk order by 1"
+    assert house.rows(modules) == [(1, 1, None), (2, 2, 1), (4, 2, None), (6, 1, None), (8, 2, None)]
 
 
-def test_functions_without_a_caller_in_the_trace_are_roots_and_circles_are_left_out():
+def test_functions_without_a_caller_that_has_started_are_roots():
     house = views(
         python("nn.Module: A_0", 0, 10, 7, 99),
         python("nn.Module: B_0", 20, 10, 8, 9),
@@ -53,7 +51,27 @@ def test_functions_without_a_caller_in_the_trace_are_roots_and_circles_are_left_
         launched(5, 1),
         launched(25, 2),
     )
-    assert house.pairs(SELF) == {"": (2, 2), "/A_0": (1, 1)}
+    assert house.pairs(SELF) == {"/A_0": (1, 1), "/B_0": (0, 2), "/B_0/C_0": (2, 2)}
+
+
+def test_a_caller_may_be_on_another_thread_or_have_ended_at_that_moment():
+    # thread 1   main     ├──────────────────────────────────┤
+    # thread 1   A_0         ├─────────────┤
+    # thread 2   hook              ├────┤         called from A_0
+    # thread 2   B_0                 ├─┤
+    # thread 1   C_0                       ├────┤ called from A_0, which ends there
+    house = views(
+        python("main", 0, 100, 1),
+        python("nn.Module: A_0", 10, 40, 2, 1),
+        python("hook", 20, 20, 3, 2, tid=2),
+        python("nn.Module: B_0", 25, 5, 4, 3, tid=2),
+        python("nn.Module: C_0", 50, 20, 5, 2),
+        [launched(at, 1, tid=2) for at in (22, 27, 41)],
+        launched(60, 1),
+    )
+    assert house.pairs(SELF) == {"": (1, 1), "/A_0": (1, 3), "/A_0/B_0": (1, 1), "/A_0/C_0": (1, 1)}
+    stacks = "select call_stack from intermediate.int_module_stack where first_index = 3"
+    assert house.rows(stacks) == [("main\nnn.Module: A_0\nhook\nnn.Module: B_0",)]
 
 
 def test_a_backward_kernel_belongs_to_the_module_of_its_forward_operator():
@@ -81,11 +99,14 @@ def test_a_backward_kernel_belongs_to_the_module_of_its_forward_operator():
         "/Net_0/A_0": (0, 0),
         "/Net_0/B_0": (0, 0),
     }
-    assert house.pairs("select event_index, forward_start_ns from intermediate.int_backward_link") == {
-        9: 110,
-        10: 210,
-    }
-    assert house.pairs("select event_index, module_index from intermediate.int_module_backward") == {9: 2, 10: 3}
+    assert house.pairs("select event_index, forward_index from intermediate.int_backward_link") == {9: 6, 10: 5}
+    columns = "event_index, module_index, backward_module_index, is_module_backward"
+    passes = f"select {columns} from intermediate.int_operator_walk where event_index > 7 order by 1"
+    assert house.rows(passes) == [
+        (8, None, None, False),
+        (9, 2, 2, True),
+        (10, 3, 3, True),
+    ]
 
 
 @pytest.mark.parametrize("has_flow", [True, False])
@@ -245,7 +266,6 @@ def test_two_ends_and_a_start_at_one_moment():
         launched(210, 2),
     )
     assert house.pairs(f"{SELF} and device_self_duration_ns > 0") == {"/Net_0": (2, 3), "/Net_0/C_0": (1, 1)}
-    assert house.rows("select count(*) from intermediate.int_module_segment where start_ns = 200") == [(1,)]
 
 
 #   1   [ main                                                     0..100 ]
@@ -266,19 +286,14 @@ def test_functions_without_numbers_are_nested_by_time_within_their_thread():
         call("nn.Module: Other_0", 5, 90, tid=2),
         call("nothing", 40, 40),
     )
-    callers = """
-        select call.function_name, caller.function_name from intermediate.int_python_function as call
-        left join intermediate.int_python_function as caller on call.python_parent_id = caller.python_id"""
-    assert house.pairs(callers) == {
-        "main": None,
-        "nn.Module: Net_0": "main",
-        "nn.Module: Linear_0": "nn.Module: Net_0",
-        "f": "nn.Module: Net_0",
-        "nn.Module: Linear_1": "f",
-        "nn.Module: Loss_0": "main",
-        "nn.Module: Other_0": None,
-        "nothing": None,
-    }
+    stacks = "select call_stack from intermediate.int_module_stack order by all"
+    assert [stack.replace("nn.Module: ", "").split("\n") for (stack,) in house.rows(stacks)] == [
+        ["main", "Loss_0"],
+        ["main", "Net_0"],
+        ["main", "Net_0", "f", "Linear_1"],
+        ["main", "Net_0", "Linear_0"],
+        ["Other_0"],
+    ]
     paths = "select module_path from intermediate.int_module_call order by all"
     assert house.rows(paths) == [("/Loss_0",), ("/Net_0",), ("/Net_0/Linear_0",), ("/Net_0/Linear_1",), ("/Other_0",)]
 
@@ -383,7 +398,7 @@ def test_a_number_of_a_forward_thread_is_told_by_flows_then_names_then_the_order
     assert house.pairs("select forward_thread, tid from intermediate.int_forward_thread") == {
         1: "1", 2: "11", 3: "12", 6: "21", 7: "22", 9: "1"
     }  # fmt: skip
-    assert house.rows("select forward_tid, forward_start_ns from intermediate.int_backward_flow") == [("1", 10)]
+    assert house.rows("select forward_pid, forward_tid from intermediate.int_backward_flow") == [("4242", "1")]
     names = "select distinct function_name from intermediate.int_sequence_number where sequence_number in (1, 3)"
     assert {name for (name,) in house.rows(names)} == {"add", "relu", "nativebatchnorm"}
 
@@ -588,8 +603,8 @@ def test_a_module_has_the_path_and_the_stack_of_its_first_call():
             python("nn.Module: Linear_0", 110, 50, 5, 4),
         )
     )
-    paths = "select module_path, parent_path, first_start_ns, first_index from intermediate.int_module_path order by 1"
-    assert house.rows(paths) == [("/Net_0", None, 0, 1), ("/Net_0/Linear_0", "/Net_0", 110, 4)]
+    paths = "select module_path, parent_path, module_class, module_level from intermediate.int_module_path order by 1"
+    assert house.rows(paths) == [("/Net_0", None, "Net", 1), ("/Net_0/Linear_0", "/Net_0", "Linear", 2)]
     stacks = "select first_index, call_stack from intermediate.int_module_stack order by 1"
     linear = "train.py: main\nnn.Module: Net_0\nblock\nnn.Module: Linear_0"
     assert house.rows(stacks) == [(1, "train.py: main\nnn.Module: Net_0"), (4, linear)]

@@ -144,4 +144,4 @@ def test_runs_are_numbered_by_id_from_1_on():
 
 def test_calls_of_runs_that_share_thread_ids_stay_apart():
     house = views(v1=[op("outer", 0, 100)], v2=[op("inner", 10, 10)])
-    assert house.pairs("select run_id, parent_index from intermediate.int_call_tree") == {"v1": None, "v2": None}
+    assert house.pairs("select run_id, parent_index from intermediate.int_call_walk") == {"v1": None, "v2": None}

@@ -12,7 +12,7 @@
 -- @column forward_thread id Number of the forward operator's thread, 0 where there is none
 -- @column forward_pid id Process of the forward operator
 -- @column forward_tid id Thread of the forward operator
--- @column forward_start_ns timestamp_ns Start of the forward operator
+-- @column forward_index id Start of the flow at the forward operator, its place in the file
 with
 flow as (
     select
@@ -20,7 +20,7 @@ flow as (
         finish.pid,
         finish.tid,
         finish.time_ns,
-        {'start_ns': origin.time_ns, 'pid': origin.pid, 'tid': origin.tid} as forward
+        {'start_ns': origin.time_ns, 'pid': origin.pid, 'tid': origin.tid, 'event_index': origin.event_index} as forward
     from (select * from staging.stg_forward_backward where is_backward) as finish
     asof inner join (select * from staging.stg_forward_backward where not is_backward) as origin
         on finish.run_id = origin.run_id and finish.flow_id = origin.flow_id and finish.time_ns >= origin.time_ns
@@ -51,5 +51,5 @@ select
     forward_thread,
     forward.pid as forward_pid,
     forward.tid as forward_tid,
-    forward.start_ns as forward_start_ns
+    forward.event_index as forward_index
 from ended

@@ -8,9 +8,7 @@
 -- @order run_id, event_index
 -- @column run_id id Run that the operator belongs to
 -- @column event_index id Place of the backward operator in the file
--- @column forward_pid id Process of the forward operator
--- @column forward_tid id Thread of the forward operator
--- @column forward_start_ns timestamp_ns Start of the forward operator
+-- @column forward_index id Forward operator, or the start of the flow at it, its place in the file
 with
 backward as (
     select operator.*, thread.tid as forward_tid
@@ -22,15 +20,13 @@ backward as (
             and operator.forward_thread = thread.forward_thread
 )
 
-select run_id, event_index, forward_pid, forward_tid, forward_start_ns
+select run_id, event_index, forward_index
 from intermediate.int_backward_flow
 union all by name
 select
     backward.run_id,
     backward.event_index,
-    forward.pid as forward_pid,
-    forward.tid as forward_tid,
-    forward.start_ns as forward_start_ns
+    forward.event_index as forward_index
 from backward
 asof inner join (select * from intermediate.int_sequence_number where forward_thread = 0) as forward
     on

@@ -28,14 +28,8 @@
 -- @column operator_index id Innermost operator open at its start: itself, for an operator
 -- @column top_operator_index id Outermost operator open at its start: itself, for an operator without one
 -- @column step id Step that it started in
-with
-covered as (
-    select run_id, parent_index, sum(inside_parent_ns)::bigint as covered_ns
-    from intermediate.int_call_tree
-    where parent_index is not null
-    group by run_id, parent_index
-)
-
+-- @column module_index id Innermost module call open at its start
+-- @column optimizer_index id Outermost call of the optimizer open at its start: itself, for one without one
 select
     call.run_id,
     call.event_index,
@@ -46,20 +40,20 @@ select
     call.start_ns,
     call.duration_ns,
     call.end_ns,
-    call.duration_ns - coalesce(covered.covered_ns, 0) as self_duration_ns,
+    call.duration_ns - walk.covered_ns as self_duration_ns,
     call.correlation,
     call.external_id,
     call.sequence_number,
     call.forward_thread,
     call.input_shapes,
-    tree.parent_index,
-    coalesce(tree.inside_parent_ns < call.duration_ns, false) as outlives_parent,
-    tree.parent_operator_index,
-    tree.operator_index,
-    tree.top_operator_index,
-    tree.step
+    walk.parent_index,
+    coalesce(walk.inside_parent_ns < call.duration_ns, false) as outlives_parent,
+    walk.parent_operator_index,
+    walk.operator_index,
+    walk.top_operator_index,
+    walk.step,
+    walk.module_index,
+    walk.optimizer_index
 from staging.stg_host_call as call
-inner join intermediate.int_call_tree as tree
-    on call.run_id = tree.run_id and call.event_index = tree.event_index
-left join covered
-    on call.run_id = covered.run_id and call.event_index = covered.parent_index
+inner join intermediate.int_call_walk as walk
+    on call.run_id = walk.run_id and call.event_index = walk.event_index

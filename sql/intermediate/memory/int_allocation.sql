@@ -62,7 +62,7 @@ recorded as (
 select
     event.run_id,
     event.event_index,
-    tree.step,
+    walk.step,
     event.device,
     event.time_ns,
     event.bytes,
@@ -75,10 +75,10 @@ select
     event.total_allocated_bytes,
     event.total_reserved_bytes
 from event
-inner join intermediate.int_call_tree as tree
-    on event.run_id = tree.run_id and event.event_index = tree.event_index
+inner join intermediate.int_call_walk as walk
+    on event.run_id = walk.run_id and event.event_index = walk.event_index
 left join intermediate.int_host_call as operator
-    on tree.run_id = operator.run_id and tree.operator_index = operator.event_index
+    on walk.run_id = operator.run_id and walk.operator_index = operator.event_index
 union all by name
 select
     recorded.run_id,

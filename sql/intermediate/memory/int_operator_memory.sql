@@ -11,7 +11,7 @@
 -- @column allocated_bytes bytes Sum of their sizes
 select
     allocation.run_id,
-    tree.top_operator_index as event_index,
+    walk.top_operator_index as event_index,
     string_agg(
         format(
             '{}, {} bytes, {}',
@@ -29,7 +29,7 @@ select
     count(*) as allocation_count,
     sum(allocation.bytes)::bigint as allocated_bytes
 from intermediate.int_allocation as allocation
-inner join intermediate.int_call_tree as tree
-    on allocation.run_id = tree.run_id and allocation.event_index = tree.event_index
-where allocation.bytes > 0 and tree.top_operator_index is not null
-group by allocation.run_id, tree.top_operator_index
+inner join intermediate.int_call_walk as walk
+    on allocation.run_id = walk.run_id and allocation.event_index = walk.event_index
+where allocation.bytes > 0 and walk.top_operator_index is not null
+group by allocation.run_id, walk.top_operator_index

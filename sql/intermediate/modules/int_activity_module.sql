@@ -1,6 +1,7 @@
 -- Which module device activities belong to: one row per device activity that has a launch.
 --
--- It is the module that the launching thread is in at the launch.
+-- It is the innermost one around the launch; else, inside a backward operator, that of the innermost one whose forward operator was in
+-- a module; else the call of the optimizer.
 --
 -- @title Modules of device activities
 -- @grain run_id, event_index
@@ -13,14 +14,10 @@
 select
     activity.run_id,
     activity.event_index,
-    segment.module_index,
-    coalesce(segment.is_backward, false) as is_backward
+    coalesce(launch.module_index, operator.backward_module_index, launch.optimizer_index) as module_index,
+    launch.module_index is null and operator.backward_module_index is not null as is_backward
 from intermediate.int_activity_launch as activity
 inner join intermediate.int_host_call as launch
     on activity.run_id = launch.run_id and activity.launch_index = launch.event_index
-asof left join intermediate.int_module_segment as segment
-    on
-        launch.run_id = segment.run_id
-        and launch.pid = segment.pid
-        and launch.tid = segment.tid
-        and launch.start_ns >= segment.start_ns
+left join intermediate.int_operator_walk as operator
+    on launch.run_id = operator.run_id and launch.operator_index = operator.event_index

@@ -1,22 +1,44 @@
--- Modules of a run: one row per path of calls of nn.Modules, or of the optimizer.
+-- Paths of modules: one row per run and path of calls of nn.Modules.
+--
+-- The path joins the names of the module calls around a call, outermost first.
 --
 -- @title Paths of modules
--- @grain run_id, module_path
--- @order run_id, module_path
+-- @grain run_id, path
+-- @order run_id, path
 -- @column run_id id Run
--- @column module_path name Names of the modules around it and its own
--- @column parent_path name Path of the module around it; NULL for an outermost one
--- @column module_class name Class
+-- @column path id Number of the path, in the run
+-- @column module_path name Names from the outermost module down: /Net_0/Linear_3
+-- @column parent_path name Path of the module around it, NULL for an outermost one
+-- @column module_class name Class of the module
 -- @column module_level depth Modules around it, itself counted
--- @column first_start_ns timestamp_ns Start of its first call
--- @column first_index id Place of that call in the file
+with recursive
+module as (
+    select distinct run_id, path, parent_path as parent, module_name
+    from intermediate.int_call_walk
+    where path is not null
+),
+
+placed as (
+    select run_id, path, '/' || module_name as module_path, null::varchar as parent_path, module_name, 1 as module_level
+    from module
+    where parent is null
+    union all
+    select
+        module.run_id,
+        module.path,
+        placed.module_path || '/' || module.module_name as module_path,
+        placed.module_path as parent_path,
+        module.module_name,
+        placed.module_level + 1 as module_level
+    from placed
+    inner join module on placed.run_id = module.run_id and placed.path = module.parent
+)
+
 select
     run_id,
+    path,
     module_path,
     parent_path,
-    any_value(module_class) as module_class,
-    any_value(module_level) as module_level,
-    min(start_ns) as first_start_ns,
-    min_by(event_index, start_ns) as first_index
-from intermediate.int_module_call
-group by run_id, module_path, parent_path
+    regexp_replace(module_name, '_[0-9]+$', '') as module_class,
+    module_level
+from placed

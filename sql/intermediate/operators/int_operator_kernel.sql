@@ -27,9 +27,7 @@ kernel as (
     from intermediate.int_operator_launch as launch
     inner join intermediate.int_device_activity as activity
         on launch.run_id = activity.run_id and launch.activity_index = activity.event_index
-    where
-        activity.quarantine_reason is null
-        and (launch.is_outermost or cast(getvariable('max_kernel_num') as bigint) is not null)
+    where activity.quarantine_reason is null
 ),
 
 -- Most lists have one element; an aggregate with an order sorts each of them at a cost.

@@ -1,36 +1,50 @@
 -- Device activities of operator calls: one row per activity and operator around its launch.
 --
+-- Operators inside others are there where the variable `max_kernel_num` asks to open operators.
+--
 -- @title Launches by operator
 -- @grain run_id, event_index, activity_index
 -- @order run_id, event_index, activity_index
--- @materialized
 -- @column run_id id Run
 -- @column event_index id Place of the operator call in the file
 -- @column activity_index id Place of the activity in the file
 -- @column is_own flag Did the operator launch it itself, not one inside of it?
--- @column is_outermost flag Is no operator around the operator?
 with recursive
-nested as materialized (select * exclude (run_id) from intermediate.int_nested_operator),
-
 launched as (
-    select run.run_number, launch.operator_index as event_index, launch.event_index as activity_index, true as is_own
-    from intermediate.int_activity_launch as launch
-    inner join intermediate.int_run_number as run on launch.run_id = run.run_id
-    where launch.operator_index is not null
-    union all
-    select launched.run_number, nested.parent_operator_index, launched.activity_index, false as is_own
+    select run_id, event_index as activity_index, operator_index
+    from intermediate.int_activity_launch
+    where operator_index is not null
+),
+
+-- What a recursion joins stays in memory, so its rows are numbers alone.
+nested as materialized (
+    select run.run_number, operator.event_index, operator.parent_operator_index
+    from intermediate.int_host_call as operator
+    inner join intermediate.int_run_number as run on operator.run_id = run.run_id
+    where operator.parent_operator_index is not null and cast(getvariable('max_kernel_num') as bigint) is not null
+),
+
+inside as (
+    select run.run_number, launched.operator_index as event_index, launched.activity_index, true as is_own
     from launched
-    inner join nested
-        on launched.run_number = nested.run_number and launched.event_index = nested.event_index
+    inner join intermediate.int_run_number as run on launched.run_id = run.run_id
+    where cast(getvariable('max_kernel_num') as bigint) is not null
+    union all
+    select inside.run_number, nested.parent_operator_index, inside.activity_index, false as is_own
+    from inside
+    inner join nested on inside.run_number = nested.run_number and inside.event_index = nested.event_index
 )
 
 select
     operator.run_id,
-    launched.event_index,
+    operator.top_operator_index as event_index,
     launched.activity_index,
-    launched.is_own,
-    operator.parent_operator_index is null as is_outermost
+    operator.top_operator_index = operator.event_index as is_own
 from launched
-inner join intermediate.int_run_number as run on launched.run_number = run.run_number
 inner join intermediate.int_host_call as operator
-    on run.run_id = operator.run_id and launched.event_index = operator.event_index
+    on launched.run_id = operator.run_id and launched.operator_index = operator.event_index
+union all by name
+select run.run_id, inside.event_index, inside.activity_index, inside.is_own
+from inside
+inner join nested on inside.run_number = nested.run_number and inside.event_index = nested.event_index
+inner join intermediate.int_run_number as run on inside.run_number = run.run_number

@@ -1,0 +1,27 @@
+"""Walks over sorted rows with a stack: in one pass what SQL would need sweeps and recursion for.
+
+A view whose header names a walk (`@walk calls`) is the result of its body's rows going through it, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from pipeline.walk import calls, operators
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A function from the batches of one run's rows to batches of `schema`."""
+
+    run: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+    schema: pa.Schema
+
+
+WALKS = {
+    "calls": Walk(calls.walk_calls, calls.SCHEMA),
+    "operators": Walk(operators.walk_operators, operators.SCHEMA),
+}

@@ -1,0 +1,50 @@
+-- Modules and device work of operators: one row per operator call.
+--
+-- The module is the innermost one around; else, inside a backward operator, the module of the innermost one whose forward operator
+-- was in a module; else the call of the optimizer. Device time counts for the operator that launched it and for all around that.
+--
+-- @title Walk over operators
+-- @grain run_id, event_index
+-- @order run_id, event_index
+-- @materialized
+-- @walk operators
+-- @column run_id id Run
+-- @column event_index id Place of the call in the file
+-- @column module_index id Module call that it is in
+-- @column is_module_backward flag Is it part of the backward pass of that call?
+-- @column backward_module_index id Module call of the forward operator of the innermost operator around, itself counted, that has one
+-- @column outermost_index id Outermost operator of the same module call around it: itself, for an outermost one
+-- @column self_activity_count count Device activities launched by itself, not by operators inside
+-- @column self_device_duration_ns duration_ns Sum of their durations
+-- @column device_activity_count count Device activities launched
+-- @column device_duration_ns duration_ns Sum of their durations
+with
+linked as (
+    select link.run_id, link.event_index, forward.module_index
+    from intermediate.int_backward_link as link
+    inner join intermediate.int_call_walk as forward on link.run_id = forward.run_id and link.forward_index = forward.event_index
+),
+
+device as (
+    select launch.run_id, launch.operator_index, count(*) as activity_count, sum(activity.duration_ns)::bigint as duration_ns
+    from intermediate.int_activity_launch as launch
+    inner join intermediate.int_device_activity as activity
+        on launch.run_id = activity.run_id and launch.event_index = activity.event_index
+    where launch.operator_index is not null and activity.quarantine_reason is null
+    group by launch.run_id, launch.operator_index
+)
+
+select
+    operator.run_id,
+    operator.event_index,
+    coalesce(operator.parent_operator_index, -1) as parent_operator_index,
+    coalesce(operator.module_index, -1) as module_index,
+    coalesce(linked.module_index, -1) as linked_module_index,
+    coalesce(operator.optimizer_index, -1) as optimizer_index,
+    coalesce(device.activity_count, 0) as self_activity_count,
+    coalesce(device.duration_ns, 0) as self_device_duration_ns
+from intermediate.int_host_call as operator
+left join linked on operator.run_id = linked.run_id and operator.event_index = linked.event_index
+left join device on operator.run_id = device.run_id and operator.event_index = device.operator_index
+where operator.call_kind = 'operator'
+order by operator.pid, operator.tid, operator.start_ns, operator.end_ns desc, operator.event_index
