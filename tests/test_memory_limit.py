@@ -76,13 +76,13 @@ def scarce(tmp_path):
 
 def test_the_limit_rises_no_further_than_is_needed_and_goes_back(scarce):
     connection, limit = scarce
-    RisingMemory(LIMITS).execute(connection, LIST)
+    RisingMemory(LIMITS).run(connection, lambda: connection.execute(LIST))
     ((within, size),) = connection.execute("from built").fetchall()
     assert (size, limit()) == (2_000_000, LIMITS[0])
     lower = LIMITS[: LIMITS.index(within)]
     assert lower
     with pytest.raises(duckdb.OutOfMemoryException):
-        RisingMemory(lower).execute(connection, LIST)
+        RisingMemory(lower).run(connection, lambda: connection.execute(LIST))
     assert limit() == LIMITS[0]
 
 
@@ -105,9 +105,12 @@ def test_one_result_at_a_time_has_a_raised_limit(scarce):
             if not statement.startswith("set") and LIMITS[2] not in (self.limit or ""):
                 raise duckdb.OutOfMemoryException
 
+    def write(rising, connection):
+        rising.run(connection, lambda: connection.execute("copy"))
+
     rising = RisingMemory(LIMITS)
     with ThreadPoolExecutor(2) as threads:
-        list(threads.map(lambda name: rising.execute(cast(duckdb.DuckDBPyConnection, Logged(name)), "copy"), "ab"))
+        list(threads.map(lambda name: write(rising, cast(duckdb.DuckDBPyConnection, Logged(name))), "ab"))
     sets = [f"set memory_limit = '{limit}'" for limit in (*LIMITS[1:3], LIMITS[0])]
     raised = [sets[0], "copy", sets[1], "copy", sets[2]]
     first, second = log[2][0], log[-1][0]

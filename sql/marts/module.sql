@@ -25,18 +25,7 @@
 -- @column device_self_duration_ns duration_ns Sum of their durations
 -- @column device_total_duration_ns duration_ns The same with those of modules inside
 with recursive
-path as materialized (
-    select
-        run_id,
-        module_path,
-        parent_path,
-        any_value(module_class) as module_class,
-        any_value(module_level) as module_level,
-        min(start_ns) as first_start_ns,
-        min_by(event_index, start_ns) as first_index
-    from intermediate.int_module_call
-    group by run_id, module_path, parent_path
-),
+path as materialized (select * from intermediate.int_module_first_call),
 
 host as (
     select
@@ -71,41 +60,46 @@ self as (
     having grouping(activity.step) = 1 or activity.step is not null
 ),
 
-climbing as (
-    select
-        run_id,
-        step,
-        module_path,
-        is_backward,
-        device_activity_count,
-        device_self_duration_ns,
-        device_self_duration_ns as inside_ns
+placed as materialized (
+    select self.*, coalesce(path.module_level, 0) as module_level, path.parent_path
     from self
-    union all
-    select
-        climbing.run_id,
-        climbing.step,
-        path.parent_path,
-        climbing.is_backward,
-        0 as device_activity_count,
-        0 as device_self_duration_ns,
-        climbing.inside_ns
-    from climbing
-    inner join path
-        on climbing.run_id = path.run_id and climbing.module_path = path.module_path and path.parent_path is not null
+    left join path on self.run_id = path.run_id and self.module_path = path.module_path
 ),
 
+-- From the deepest level up, so that each module is added to the one around it once.
 device as (
+    select *, device_self_duration_ns as device_total_duration_ns
+    from placed
+    where (run_id, module_level) in (select (run_id, max(module_level)) from placed group by run_id)
+    union all
     select
         run_id,
         step,
         module_path,
         is_backward,
-        sum(device_activity_count)::bigint as device_activity_count,
-        sum(device_self_duration_ns)::bigint as device_self_duration_ns,
-        sum(inside_ns)::bigint as device_total_duration_ns
-    from climbing
-    group by run_id, step, module_path, is_backward
+        coalesce(sum(device_activity_count), 0)::bigint as device_activity_count,
+        coalesce(sum(device_self_duration_ns), 0)::bigint as device_self_duration_ns,
+        module_level,
+        any_value(parent_path) as parent_path,
+        sum(device_total_duration_ns)::bigint as device_total_duration_ns
+    from (
+        select
+            inside.run_id,
+            inside.step,
+            inside.parent_path as module_path,
+            inside.is_backward,
+            inside.module_level - 1 as module_level,
+            path.parent_path,
+            inside.device_total_duration_ns
+        from device as inside
+        inner join path on inside.run_id = path.run_id and inside.parent_path = path.module_path
+        union all by name
+        select placed.*, placed.device_self_duration_ns as device_total_duration_ns
+        from placed
+        inner join (select run_id, any_value(module_level) as module_level from device group by run_id) as below
+            on placed.run_id = below.run_id and placed.module_level = below.module_level - 1
+    )
+    group by run_id, step, module_path, is_backward, module_level
 ),
 
 name as (

@@ -1,4 +1,4 @@
-"""Device time by nn.Module: int_module_*, int_backward_link, int_activity_module, module, module_operator, and their walks."""
+"""Device time by nn.Module: int_module_*, int_backward_link, int_activity_module, module, module_operator."""
 
 from __future__ import annotations
 
@@ -605,6 +605,8 @@ def test_a_module_has_the_path_and_the_stack_of_its_first_call():
     )
     paths = "select module_path, parent_path, module_class, module_level from intermediate.int_module_path order by 1"
     assert house.rows(paths) == [("/Net_0", None, "Net", 1), ("/Net_0/Linear_0", "/Net_0", "Linear", 2)]
+    first = "select module_path, first_start_ns, first_index from intermediate.int_module_first_call order by 1"
+    assert house.rows(first) == [("/Net_0", 0, 1), ("/Net_0/Linear_0", 110, 4)]
     stacks = "select first_index, call_stack from intermediate.int_module_stack order by 1"
     linear = "train.py: main\nnn.Module: Net_0\nblock\nnn.Module: Linear_0"
     assert house.rows(stacks) == [(1, "train.py: main\nnn.Module: Net_0"), (4, linear)]

@@ -38,40 +38,59 @@ operator as materialized (
     group by run_id, module_index, is_backward, operator_index, operator_name, step
 ),
 
-climbing as (
+called as materialized (
     select
-        run_id,
-        module_index,
-        is_backward,
-        sum(device_activity_count)::bigint as device_activity_count,
-        sum(duration_ns)::bigint as self_ns,
-        sum(duration_ns)::bigint as inside_ns
-    from operator
-    where module_index is not null
-    group by run_id, module_index, is_backward
-    union all
-    select climbing.run_id, call.parent_module_index, climbing.is_backward, 0, 0, climbing.inside_ns
-    from climbing
-    inner join intermediate.int_module_call as call
-        on climbing.run_id = call.run_id and climbing.module_index = call.event_index
-    where call.parent_module_index is not null
+        call.run_id,
+        call.event_index as module_index,
+        pass.is_backward,
+        call.module_level,
+        call.parent_module_index,
+        coalesce(sum(operator.device_activity_count), 0)::bigint as device_activity_count,
+        coalesce(sum(operator.duration_ns), 0)::bigint as device_self_duration_ns
+    from intermediate.int_module_call as call
+    cross join (values (false), (true)) as pass (is_backward)
+    left join operator
+        on
+            call.run_id = operator.run_id
+            and call.event_index = operator.module_index
+            and pass.is_backward = operator.is_backward
+    where not pass.is_backward or operator.module_index is not null
+    group by call.run_id, call.event_index, pass.is_backward, call.module_level, call.parent_module_index
 ),
 
+-- From the deepest level up, so that each call is added to the one around it once.
 timed as (
+    select *, device_self_duration_ns as device_total_duration_ns
+    from called
+    where (run_id, module_level) in (select (run_id, max(module_level)) from called group by run_id)
+    union all
     select
         run_id,
         module_index,
         is_backward,
-        sum(device_activity_count)::bigint as device_activity_count,
-        sum(self_ns)::bigint as self_ns,
-        sum(inside_ns)::bigint as inside_ns
+        module_level,
+        any_value(parent_module_index) as parent_module_index,
+        coalesce(sum(device_activity_count), 0)::bigint as device_activity_count,
+        coalesce(sum(device_self_duration_ns), 0)::bigint as device_self_duration_ns,
+        sum(device_total_duration_ns)::bigint as device_total_duration_ns
     from (
-        select * from climbing
+        select
+            inside.run_id,
+            inside.parent_module_index as module_index,
+            inside.is_backward,
+            inside.module_level - 1 as module_level,
+            call.parent_module_index,
+            inside.device_total_duration_ns
+        from timed as inside
+        inner join intermediate.int_module_call as call
+            on inside.run_id = call.run_id and inside.parent_module_index = call.event_index
         union all by name
-        select run_id, event_index as module_index, false as is_backward, 0 as device_activity_count, 0 as self_ns, 0 as inside_ns
-        from intermediate.int_module_call
+        select called.*, called.device_self_duration_ns as device_total_duration_ns
+        from called
+        inner join (select run_id, any_value(module_level) as module_level from timed group by run_id) as below
+            on called.run_id = below.run_id and called.module_level = below.module_level - 1
     )
-    group by run_id, module_index, is_backward
+    group by run_id, module_index, is_backward, module_level
 ),
 
 node as (
@@ -80,15 +99,15 @@ node as (
         timed.module_index,
         timed.is_backward,
         false as is_operator,
-        call.parent_module_index,
+        timed.parent_module_index,
         call.step,
         call.start_ns,
         null::bigint as operator_index,
         '[ TOTAL ]' as operator_name,
         null::varchar as kernels,
         timed.device_activity_count,
-        timed.self_ns as device_self_duration_ns,
-        timed.inside_ns as device_total_duration_ns
+        timed.device_self_duration_ns,
+        timed.device_total_duration_ns
     from timed
     inner join intermediate.int_module_call as call
         on timed.run_id = call.run_id and timed.module_index = call.event_index
