@@ -47,8 +47,10 @@ test-lowest:  ## Run the tests of readers and renderers with the lowest dependen
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
 	VIRTUAL_ENV=.venv-lowest .venv-lowest/bin/uv pip install --quiet --resolution lowest-direct --editable '.[dev]'
-	.venv-lowest/bin/python -m pytest -n auto --dist worksteal -k "not given_traces" $(addprefix tests/test_,$(addsuffix .py,\
-		bulk cases cli event_array generated html kineto memory_limit readme sheetrows xlsx))
+	.venv-lowest/bin/python -m pytest -n auto --dist worksteal -k "not given_traces" $(addprefix tests/,$(addsuffix .py,\
+		cases/test_cases cases/test_generated extract/trace/test_bulk extract/trace/test_event_array extract/trace/test_kineto\
+		render/page/test_html render/workbook/test_sheetrows render/workbook/test_xlsx test_cli test_readme\
+		warehouse/test_memory_limit))
 
 clean:  ## Remove what the targets above have made
 	rm -rf $(VENV) .venv-lowest $(DEMO) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

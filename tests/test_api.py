@@ -13,8 +13,8 @@ from pipeline import api
 from pipeline.comparison import tables
 from pipeline.errors import InputError, UsageError
 from pipeline.warehouse.warehouse import Warehouse
-from tests import traces
-from tests.asking import overall, pairs, rows
+from tests.support import traces
+from tests.support.asking import overall, pairs, rows
 
 
 @pytest.fixture

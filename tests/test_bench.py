@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
-BENCH = Path(__file__).resolve().parents[1] / "benchmarks" / "bench.py"
+from tests.support.paths import ROOT
+
+BENCH = ROOT / "benchmarks" / "bench.py"
 
 
 def test_the_workbook_is_measured_beside_writing_it_cell_by_cell():

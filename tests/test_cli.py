@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import pipeline
 from pipeline import cli
-from tests import traces
+from tests.support import traces
 
 
 @pytest.fixture

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import pipeline
 from fixtures.make_fixtures import main as make_fixtures
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 SQL = re.compile(r"^```sql\n(.*?)^```", re.MULTILINE | re.DOTALL)
 QUERIES = SQL.findall((ROOT / "examples" / "queries.md").read_text(encoding="utf-8"))
 VIEWS = SQL.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))

@@ -14,9 +14,10 @@ import pipeline
 from fixtures.make_fixtures import demo_models, write_trace
 from pipeline import cli
 from pipeline.catalog.catalog import Catalog
-from tests.asking import pairs, rows
+from tests.support.asking import pairs, rows
+from tests.support.paths import ROOT
 
-README = (Path(__file__).resolve().parents[1] / "README.md").read_text()
+README = (ROOT / "README.md").read_text()
 COMMANDS = get_group(cli.app).commands
 
 

@@ -1,4 +1,7 @@
-"""The arrows between packages: cli → api → ingestion, comparison, render → extract, warehouse → catalog; none back."""
+"""The arrows between packages: cli → api → ingestion, comparison, render → extract, warehouse → catalog; none back.
+
+Tests lie in folders named as what they test.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,10 @@ from pathlib import Path
 import pytest
 
 import pipeline
+from tests.support.paths import ROOT
 
-PACKAGE = Path(__file__).resolve().parents[1] / "pipeline"
+PACKAGE = ROOT / "pipeline"
+TESTS = ROOT / "tests"
 FOUNDATION = {"errors", "schema", "version"}
 MAY_IMPORT = {
     "errors": set(),
@@ -51,6 +56,13 @@ def imported(path: Path) -> set[str]:
 def test_imports_follow_the_arrows(path):
     layer = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
     assert imported(path) <= MAY_IMPORT[layer], f"{path.name} of {layer}"
+
+
+def test_folders_of_tests_mirror_the_packages_and_the_sql():
+    folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")} - {Path(), Path("cases")}
+    packages = {path.parent.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py")}
+    relations = {path.relative_to(ROOT) for path in (ROOT / "sql").rglob("*") if path.is_dir()} | {Path("sql")}
+    assert folders - packages - relations == set()
 
 
 def test_nothing_is_called_utils():

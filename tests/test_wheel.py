@@ -5,11 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
-from tests import traces
-
-ROOT = Path(__file__).resolve().parents[1]
+from tests.support import traces
+from tests.support.paths import ROOT
 
 
 def test_the_wheel_is_whole_and_runs_elsewhere(tmp_path):
