@@ -1,1 +1,1 @@
-"""Sources into the warehouse: how they are read, several at once, each a run."""
+"""Ingests sources into the warehouse, several at once, each as one run."""

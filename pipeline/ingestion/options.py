@@ -1,4 +1,4 @@
-"""How sources are read: what a person may choose."""
+"""Options for how sources are read."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pathlib import Path
 from pipeline.errors import UsageError
 from pipeline.extract import FORMS
 
-# Called with a file and the number of bytes that were read of it.
+# Called with a file and the number of its bytes that were read since the last call.
 Progress = Callable[[Path, int], None]
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How sources are read. Raises UsageError for a form that there is not.
+    """How sources are read. Raises UsageError for an unknown form.
 
-    `strict` makes a source that has to be mended, or is passed over in a folder, an error. `prefer` (`database` or
-    `text`) chooses where an Ascend profile has both. `flow_category` names the only category of flows that may tell
-    launches where correlation ids do not; without it any may. `memory` limits DuckDB (`2GB`; half of the machine
-    without it). `workers` sources are read at once, in processes of their own if more than one (which the caller's
-    main module must allow), as many as the machine bears with 0.
+    `strict` makes it an error if a source has to be mended, or if one in a folder is left out. `prefer` (`database` or
+    `text`) decides if an Ascend profile has both. `flow_category` restricts the flows that identify launches, where
+    correlation ids do not, to one category; without it flows of any category do. `memory` limits DuckDB (`2GB`).
+    `workers` is the number of sources to read at once; 0 means as many as cores and memory allow. More than one are
+    read in processes of their own, so the caller's main module must be importable.
     """
 
     strict: bool = False
@@ -32,6 +32,6 @@ class ReadOptions:
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
-        """Check the form."""
+        """Check `prefer`."""
         if self.prefer not in FORMS:
             raise UsageError(f"prefer {self.prefer!r}: give one of {', '.join(FORMS)}")

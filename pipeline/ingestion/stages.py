@@ -1,4 +1,4 @@
-"""Sources (a trace file or a profile folder) into the warehouse, each a run, or found to be there already."""
+"""Ingests sources (trace files or profile folders), each as one run, unless it is in the warehouse already."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pipeline.extract.report import Report
     from pipeline.extract.source import Source
 
-# Kinds that tell how the data looks, not that some of it was changed or set aside.
+# Kinds of problem that only describe the data; nothing was mended or left out.
 _HARMLESS = frozenset(
     {
         "collective_size",
@@ -42,15 +42,15 @@ _HARMLESS = frozenset(
         "overlap_analysis",
     }
 )
-# What of a manifest tells a run from others: files of the same content may be those of two ranks.
+# Fields of a manifest that identify a run; two ranks may have files with the same content.
 _IDENTITY = ("label", "content_hash", "rank")
-# A file system has 255 for a name, in which a hash and `run_id=` must find place.
+# File systems allow 255 bytes for a name, which `run_id=` and a hash share.
 _NAME_BYTES = 160
 
 
 @dataclass(frozen=True)
 class Ingested:
-    """One run after ingest. `is_new` is False where the same content was there already; `note` as in Source."""
+    """One run after ingest. `is_new` is False if the warehouse had the same content already; `note` is as in Source."""
 
     run_id: str
     label: str
@@ -62,7 +62,7 @@ class Ingested:
 
 @dataclass
 class _Job:
-    """One source on its way: extracted into a folder, then claimed as `run_id`, then derived into another."""
+    """One source on its way: extracted into a folder, then claimed as `run_id`, then derived into another folder."""
 
     source: Source
     label: str
@@ -76,7 +76,7 @@ class _Job:
 
 
 class _Ingest:
-    """The stages of a job. Extraction and derivation run in an executor; runs are named and committed in order."""
+    """The stages of jobs. Extraction and derivation run in an executor; runs are named and committed in order."""
 
     def __init__(
         self,
@@ -98,14 +98,14 @@ class _Ingest:
 
     @cached_property
     def _writer(self) -> Writer:
-        """Needed, and so a warehouse that can be written, from the first source on that is not there already."""
+        """Made for the first source that is not in the warehouse yet; without one, a read-only warehouse will do."""
         writer = self._ends.enter_context(self._house.writer())
         self._ends.callback(self._abandon, writer)
         writer.sweep()
         return writer
 
     def begin(self, wanted: tuple[Source, str], share: int) -> _Job:
-        """Start the extraction, on a share of the cores, unless the very files are in the warehouse already."""
+        """Start the extraction, on a share of the cores, unless these very files were ingested before."""
         source, label = wanted
         stats = [file.stat() for file in source.files]
         known = {
@@ -123,7 +123,7 @@ class _Ingest:
         return _Job(source, label, known, share, folder, extraction)
 
     def place(self, job: _Job) -> _Job:
-        """Wait for the extraction, name the run and start to derive its results, unless its content is there."""
+        """Wait for the extraction, then name the run and start deriving its results, unless its content is known."""
         if job.extraction is None or job.folder is None:
             return job
         if not job.extraction.done():
@@ -141,7 +141,7 @@ class _Ingest:
         return replace(job, folder=folder, run_id=run_id, report=report, derivation=derivation)
 
     def _make_views(self) -> None:
-        """Bring the database up once, while files are read elsewhere: who derives their results takes its views."""
+        """Bring the database up to date once, while workers read files: deriving results starts from its views."""
         if not self._has_views:
             self._house.refresh()
             self._has_views = True
@@ -170,12 +170,12 @@ def ingest_sources(
     several: bool,
     options: ReadOptions,
 ) -> list[Ingested]:
-    """Ingest (source, label), each as a run. `several`: labels have ranks to tell apart.
+    """Ingest each (source, label) as one run. `several` adds the rank to run ids.
 
-    Raises InputError for the first file that is not a profiler file, or is damaged and `strict` was given; the runs
-    of sources before it stay.
+    Raises InputError for the first file that is not a profiler file, or that is damaged if `strict` was given. Runs
+    of the sources before it stay.
     """
-    # What is to be cleaned up is, when no worker writes any more.
+    # `ends` is the outer context: it cleans up only after all workers have stopped writing.
     workers = options.workers or worker_count([source for source, _ in wanted])
     with contextlib.ExitStack() as ends, executor(workers, options.progress) as (pool, progress):
         stages = _Ingest(house, several, options.strict, pool, progress, ends)
@@ -189,7 +189,7 @@ def _extract(
     warehouse: Path, source: Source, label: str, folder: Path, progress: Progress | None, share: int
 ) -> Report:
     """Stream one source into Parquet below `folder`, on a share of the cores."""
-    # The readers are imported where a source is read, which most commands do not.
+    # The readers are imported on use, since most commands read no source.
     from pipeline.extract.filename import rank_of  # noqa: PLC0415
     from pipeline.extract.report import Report  # noqa: PLC0415
 
@@ -228,7 +228,7 @@ def _identity(label: str, report: Report) -> tuple[Any, ...]:
 
 
 def _claim(house: Warehouse, writer: Writer, label: str, report: Report, several: bool) -> str:
-    """A run id that nobody has: the label, the rank where a label has several, a hash only where inputs would meet."""
+    """Claim an unused run id: the label, with the rank if the label has several, and a hash only if that is taken."""
     is_utf8 = sys.getfilesystemencoding() == "utf-8"
     name = re.sub(r"^\.|[^\w.\-]", "_", label, flags=0 if is_utf8 else re.ASCII) or "run"
     name = name.encode()[:_NAME_BYTES].decode("utf-8", "ignore")
@@ -244,5 +244,5 @@ def _claim(house: Warehouse, writer: Writer, label: str, report: Report, several
 def _ingested(job: _Job, problems: Sequence[Problem], strict: bool) -> Ingested:
     texts = tuple(problem_text(*problem) for problem in problems)
     if strict and any(kind not in _HARMLESS for kind, _, _ in problems):
-        raise InputError(f"{job.source.path}: not intact, and --strict was given: {'; '.join(texts)}")
+        raise InputError(f"{job.source.path}: --strict was given, and there are problems: {'; '.join(texts)}")
     return Ingested(job.run_id, job.label, job.source.path, texts, job.derivation is not None, job.source.note)

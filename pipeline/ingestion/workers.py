@@ -1,4 +1,4 @@
-"""Jobs on several sources at once: in processes of their own, or one after another in this one."""
+"""Runs jobs on several sources: at once in processes of their own, or one after another in this process."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from pipeline.extract.source import Source
 
 Item = TypeVar("Item")
-# What one ingest may take at its peak; as many run at once as fit half of the memory.
+# Peak memory of one worker; as many run at once as fit into half of the memory.
 WORKER_BYTES = 1 << 30
-# Smaller sources are read before a process has started.
+# Smaller sources are not worth a process: they are read before one has started.
 SMALL_BYTES = 4 << 20
 
 _reported: Any = None  # in a worker process: the queue of (file, bytes read)
 
 
 class _Inline(Executor):
-    """Runs a job when it is submitted."""
+    """Runs each job when it is submitted."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
@@ -42,13 +42,13 @@ class _Inline(Executor):
 
 
 def worker_count(sources: Sequence[Source]) -> int:
-    """Sources to read at once: those worth a process, no more than there are cores and than memory allows."""
+    """How many sources to read at once: those worth a process, as far as cores and memory allow."""
     large = sum(size >= SMALL_BYTES for size in _sizes(sources))
     return max(1, min(large, usable_cores(), available_bytes() // 2 // WORKER_BYTES))
 
 
 def core_shares(sources: Sequence[Source], workers: int) -> Iterator[int]:
-    """Cores for each source where so many are read at once: for those of a round, by their sizes; all for one alone."""
+    """Cores for each source: every `workers` sources share all cores by their sizes; a source on its own gets all."""
     sizes = _sizes(sources)
     for place, size in enumerate(sizes):
         first = place - place % workers
@@ -62,10 +62,10 @@ def _sizes(sources: Sequence[Source]) -> list[int]:
 
 @contextlib.contextmanager
 def executor(workers: int, progress: Progress | None) -> Iterator[tuple[Executor, Progress | None]]:
-    """An executor, and the progress callback to give to its jobs.
+    """An executor, and the progress callback for its jobs.
 
-    Processes are spawned, not forked, since DuckDB and Arrow have threads: a script that asks for more than one worker
-    must be importable (`if __name__ == "__main__":`).
+    Processes are spawned, not forked, since DuckDB and Arrow use threads. A script that asks for more than one worker
+    must therefore be importable (`if __name__ == "__main__":`).
     """
     if workers == 1:
         yield _Inline(), progress
@@ -87,7 +87,7 @@ def executor(workers: int, progress: Progress | None) -> Iterator[tuple[Executor
 
 
 def ahead(items: Iterable[Item], count: int) -> Iterator[Item]:
-    """The items, up to `count` of them begun before the first is given; those before a failure all are."""
+    """Yield the items, keeping up to `count` of them begun. If an item fails, those before it are yielded first."""
     window: deque[Item] = deque()
     failure = None
     try:
@@ -103,7 +103,7 @@ def ahead(items: Iterable[Item], count: int) -> Iterator[Item]:
 
 
 def _start(queue: Any) -> None:
-    """Begin a worker process, which an interrupt ends without a traceback of its own, and its parent's end too."""
+    """Prepare a worker process: an interrupt ends it without a traceback, and it ends when its parent does."""
     global _reported  # noqa: PLW0603  (one for the life of the process)
     _reported = queue
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -111,7 +111,7 @@ def _start(queue: Any) -> None:
 
 
 def _end_with_parent() -> None:
-    """A parent that is killed tells nobody: the worker would wait for its next job for ever."""
+    """Exit when the parent has ended: a killed parent sends no message, and the worker would wait for jobs forever."""
     if (parent := multiprocessing.parent_process()) is not None:
         parent.join()
         os._exit(1)
