@@ -1,1 +1,1 @@
-"""Comparisons and query results for people: screen, workbook, page, text formats."""
+"""Shows comparisons and query results: on screen, as a workbook, as an HTML page, and in text formats."""

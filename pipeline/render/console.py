@@ -1,4 +1,4 @@
-"""A comparison on the screen: the headline first, then each view's figures or its top regressions."""
+"""A comparison on screen: the headline first, then each view's figures or its top regressions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LEFT: dict[str, Any] = {"title_justify": "left", "caption_justify": "left", "ti
 
 
 def print_comparison(result: Comparison, out: TextIO, top: int = 10) -> None:
-    """Print a comparison; views in order of a difference show their `top` largest regressions."""
+    """Print a comparison. A table whose rows rank by a difference shows its `top` largest regressions."""
     screen = console(out)
     for name, side in (("base", result.base), ("comparison", result.comparison)):
         screen.print(Text.assemble((f"{name:<11}", "bold"), _about(side)), soft_wrap=True)
@@ -37,7 +37,7 @@ def print_comparison(result: Comparison, out: TextIO, top: int = 10) -> None:
         screen.print(Text(units.printable("note: " + note), style="yellow"), soft_wrap=True)
     for table in result.tables.values():
         if table.view.detail and not result.options.get("only"):
-            continue  # a row per call is for the workbook and the page
+            continue  # tables with one row per call are for the workbook and the page
         screen.print()
         if table.view.headline:
             _print_verdict(screen, table)
@@ -45,7 +45,7 @@ def print_comparison(result: Comparison, out: TextIO, top: int = 10) -> None:
 
 
 def print_rows(table: ResultTable, out: TextIO) -> None:
-    """Print what a view lists, every row, with units."""
+    """Print every row of a view with units; the columns are those of its @listed."""
     columns = [column for name in table.view.listed for column in table.view.columns if column.name == name]
     shown = Table(box=box.SIMPLE_HEAD)
     for column in columns:
@@ -69,7 +69,7 @@ def _about(side: Side) -> str:
 
 
 def _print_verdict(screen: Console, table: ResultTable) -> None:
-    """One sentence for each root row of a headline that both sides measured."""
+    """Print one sentence for each headline that both sides have a figure for."""
     for headline in headlines(table.view, table.rows.to_pylist()):
         if headline.diff is not None:
             screen.print(Text(units.printable(headline.sentence), style=_TONES[headline.tone]), soft_wrap=True)
@@ -100,7 +100,7 @@ def _print_table(screen: Console, table: ResultTable, top: int) -> None:
 
 @dataclass(frozen=True)
 class _Field:
-    """A column of a screen's table: one column of the view, or the two with the names that either side has."""
+    """A column of a table on screen: one column of the view, or the two that name a row on either side."""
 
     columns: tuple[Column, ...]
     depth: Column | None = None
@@ -108,7 +108,7 @@ class _Field:
 
     @property
     def column(self) -> Column:
-        """The column that says what kind of value it is."""
+        """The column that determines the type of value."""
         return self.columns[0]
 
     @property
@@ -118,20 +118,20 @@ class _Field:
 
     @property
     def heading(self) -> str:
-        """Its title."""
+        """The title of the column on screen."""
         side = units.prefix(self.column)
         if side in ("base", "comparison") and not self.is_key:
             return f"{side} calls" if self.column.type == "count" else side
         return units.label(self.column).capitalize() if self.is_key else side or units.label(self.column).capitalize()
 
     def text(self, row: dict[str, Any]) -> str:
-        """What it says of a row; both names where they differ."""
+        """The text in a row; both names if they differ."""
         texts = dict.fromkeys(units.row_text(row, column) for column in self.columns)
         return units.printable(" → ".join(text for text in texts if text))
 
 
 def _fitting(width: int, fields: list[_Field], rows: list[dict[str, Any]]) -> tuple[list[_Field], int]:
-    """Columns that fit, and the width left for each column of names: numbers are shown whole or not at all."""
+    """The columns that fit, and the width left for each column of names. Numbers are shown in full or not at all."""
     fields = list(fields)
     while True:
         numbers = [field for field in fields if not field.is_key]
@@ -146,7 +146,10 @@ def _fitting(width: int, fields: list[_Field], rows: list[dict[str, Any]]) -> tu
 
 
 def _chosen(table: ResultTable, top: int) -> tuple[list[dict[str, Any]], str | None]:
-    """Rows to show: the largest regressions where rows rank by a difference; else all, or the first of a detail."""
+    """The rows to show, with a caption: the largest regressions if rows rank by a difference, else all rows.
+
+    Of a table with one row per call, the first rows are shown.
+    """
     rank, count = table.rank, table.rows.num_rows
     if rank is None:
         if table.view.detail and count > top:
@@ -158,13 +161,13 @@ def _chosen(table: ResultTable, top: int) -> tuple[list[dict[str, Any]], str | N
 
 
 def _shown(table: ResultTable) -> list[_Field]:
-    """Keys, the first quantity that both sides have, and how often it was counted."""
+    """The columns to show: keys, the first measure that both sides have figures for, its count, and shares."""
     own = _keys(table)
     tree = indented(table.view)
     paths = table.view.path
     shown = [_Field((column,), tree[0] if tree and column is tree[1] else None, column.name in paths) for column in own]
     named = {column.name for column in own}
-    for measure in units.measures(table.view):  # rows that each side names by itself
+    for measure in units.measures(table.view):  # rows that have a name of their own on each side
         if measure.base.type == "name" and measure.name not in named:
             shown.append(_Field((measure.base, measure.comparison), is_path=measure.base.name in paths))
     chosen = [measure for measure in units.measures(table.view) if measure.base.type not in DESCRIPTIONS]
@@ -178,7 +181,7 @@ def _shown(table: ResultTable) -> list[_Field]:
 
 
 def _keys(table: ResultTable) -> list[Column]:
-    """Names and texts of rows, and what else tells apart rows of one name: the device, the kind."""
+    """Names and texts of rows and, if several rows share them, the columns that distinguish these, such as a device."""
     own = [column for column in table.columns if not units.prefix(column) and not _places(table, column)]
     names = [column for column in own if column.type in ("name", "text")]
     grain = [column for column in own if column.name in table.view.grain]
@@ -204,7 +207,7 @@ def _cell(row: dict[str, Any], field: _Field, width: int) -> Text:
     cell, column = field.text(row), field.column
     if field.is_key:
         cell = "  " * (row[field.depth.name] or 0) + cell if field.depth else cell
-        if field.is_path and len(cell) > width:  # the end of a path tells modules apart
+        if field.is_path and len(cell) > width:  # modules differ in the end of their paths
             mark = cell[: cell.find("/")]
             cell = f"{mark}…{cell[len(mark) + 1 - width :]}"
         return Text(cell)

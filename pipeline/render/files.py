@@ -1,4 +1,4 @@
-"""The files of a comparison: a workbook and a page, which get their names when all of them are whole."""
+"""The files of a comparison: a workbook and a page, which get their final names once all of them are complete."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Writer = Callable[[Comparison, Path], Iterator[Path]]
 
 
 def writers(wanted: Iterable[str]) -> dict[str, Writer]:
-    """What writes each file, by its ending, with all made ready that does not depend on rows.
+    """The functions that write each kind of file, by its ending; everything that does not depend on rows is prepared.
 
-    Imported where they are used: their libraries take a fifth of the start of every command and worker process.
-    Raises UsageError for a kind of file that there is not.
+    They are imported on use: their libraries would take a fifth of the start-up time of every command and worker.
+    Raises UsageError for an unknown kind of file.
     """
     if unknown := set(wanted) - set(FILES):
-        raise UsageError(f"no file {', '.join(sorted(unknown))}; there are: {', '.join(FILES)}")
+        raise UsageError(f"unknown kind of file: {', '.join(sorted(unknown))}; use {' or '.join(FILES)}")
     found: dict[str, Writer] = {}
     if "xlsx" in wanted:
         from pipeline.render.workbook.xlsx import write_xlsx  # noqa: PLC0415
@@ -36,7 +36,7 @@ def writers(wanted: Iterable[str]) -> dict[str, Writer]:
 
 
 def write_files(result: Comparison, folder: Path, writers: Mapping[str, Writer]) -> list[Path]:
-    """Write the files under temporary names first. Raises OutputError where they cannot be written."""
+    """Write the files, first into a temporary folder. Raises OutputError if they cannot be written."""
     stem = f"performance_comparison_result_{dt.datetime.now(dt.timezone.utc):%Y%m%d%H%M%S%f}"
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
-"""What a comparison's root rows say, for screen and page alike: from what to what, which part did it, and its chart.
+"""Headlines of a comparison's root rows, for screen and page: the change, the part that caused most of it, and a chart.
 
-All of it follows from the view's columns; the chart is plotly's figure as data, so nothing here needs plotly.
+Everything follows from the view's columns. The chart is plotly's figure as plain data, so nothing here needs plotly.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pipeline.catalog.header import Column, View
 from pipeline.render import units
 from pipeline.render.names import chart_text, clipped
 
-# Unit and divisor of a chart's axis; other quantities do not add up to a whole and get no chart.
+# Unit and divisor of a chart's axis. Other types do not add up to a whole and get no chart.
 CHART_UNITS = {"duration_ns": ("ms", 1_000_000), "bytes": ("MiB", 1 << 20)}
 _VERDICTS = {"duration_ns": ("slower", "faster"), "bytes": ("more", "less")}
 COLOURS = {"worse": "#cf4a3f", "better": "#2c9a6a", "total": "#6c82ab", "line": "#8a93a3", "even": "#dfe3ea"}
@@ -23,7 +23,7 @@ COLOURS = {"worse": "#cf4a3f", "better": "#2c9a6a", "total": "#6c82ab", "line": 
 
 @dataclass(frozen=True)
 class Headline:
-    """A root row with its parts, (name, difference) each. `owner` says whose it is where the view has several."""
+    """A root row with its parts, each a (name, difference). `owner` says whose it is, if the view has several."""
 
     owner: str
     name: str
@@ -33,18 +33,18 @@ class Headline:
 
     @property
     def ends(self) -> tuple[int | None, int | None]:
-        """The figures of base and comparison."""
+        """The row's figures of base and comparison."""
         return self.row[self.measure.base.name], self.row[self.measure.comparison.name]
 
     @property
     def diff(self) -> int | None:
-        """What the comparison has more than the base; None where one of them was not measured."""
+        """Comparison − base; None if one of them was not measured."""
         base, comparison = self.ends
         return None if base is None or comparison is None else comparison - base
 
     @property
     def tone(self) -> str:
-        """How the difference is to be taken: worse, better, same."""
+        """How to take the difference: worse, better or same."""
         worse = units.is_worse(self.measure.diff, self.diff) if self.measure.diff else None
         return {True: "worse", False: "better", None: "same"}[worse]
 
@@ -72,7 +72,7 @@ class Headline:
 
     @property
     def because(self) -> str:
-        """Which part moved the whole most, in the whole's direction."""
+        """The part that changed most in the direction of the whole, as a sentence; empty if there is none."""
         diff, column = self.diff, self.measure.diff
         moved = [(name, part) for name, part in self.parts if diff and part * diff > 0]
         if not moved or not diff or column is None:
@@ -83,7 +83,7 @@ class Headline:
 
     @cached_property
     def figure(self) -> dict[str, Any] | None:
-        """The chart of the parts, None where there is nothing to draw."""
+        """The chart of the parts; None if there is nothing to draw."""
         base, comparison = self.ends
         if base is None or comparison is None or not self.parts:
             return None
@@ -91,7 +91,7 @@ class Headline:
 
 
 def headlines(view: View, rows: list[dict[str, Any]]) -> Iterator[Headline]:
-    """A headline per root row; the rows below it, one level deeper, are its parts."""
+    """One headline per root row; the rows one level below it are its parts."""
     depth, measure = depth_column(view), next(iter(units.measures(view)), None)
     if depth is None or measure is None or measure.diff is None:
         return
@@ -109,18 +109,18 @@ def headlines(view: View, rows: list[dict[str, Any]]) -> Iterator[Headline]:
 
 
 def depth_column(view: View) -> Column | None:
-    """The column that makes a tree of a view's rows."""
+    """The column that gives the depth of a view's rows in a tree, if they form one."""
     return next((column for column in view.columns if column.type == "depth"), None)
 
 
 def indented(view: View) -> tuple[Column, Column] | None:
-    """The depth column and the names that it indents; None where rows are no tree, or rank by a difference."""
+    """The depth column and the names that it indents; None if rows form no tree, or rank by a difference."""
     depth, name = depth_column(view), next((column for column in view.columns if column.type == "name"), None)
     return (depth, name) if depth and name and not view.rank else None
 
 
 def _owner(view: View, row: dict[str, Any]) -> str:
-    """Whose root row it is, from the ids that tell rows apart: `Device 0: `."""
+    """Whose root row it is, from the ids in the view's grain: `Device 0: `."""
     keys = [column for column in view.columns if column.name in view.grain and not units.prefix(column)]
     ids = [column for column in keys if column.type == "id"]
     known = [column for column in ids if row[column.name] is not None]
@@ -137,12 +137,12 @@ def _name(view: View, row: dict[str, Any]) -> str:
 
 
 def _waterfall(measure: units.Measure, ends: tuple[int, int], parts: list[tuple[str, int]]) -> dict[str, Any] | None:
-    """Plotly's figure from the base over the parts' differences to the comparison; what no part holds is a bar too."""
+    """Plotly's figure: bars from the base through the parts to the comparison, and one for what is in no part."""
     if measure.diff is None or measure.diff.type not in CHART_UNITS:
         return None
     unit, divisor = CHART_UNITS[measure.diff.type]
     rest = ends[1] - ends[0] - sum(part for _, part in parts)
-    # Averages are rounded one by one: each may be off by half of what its type counts in, a difference by one.
+    # Averages are rounded one by one: each may be off by half a unit of its type, and a difference by one.
     steps = [*parts, *([("in no part", rest)] if abs(rest) > len(parts) + 1 else [])]
     names = [chart_text(name) for name in ("Base", *(name for name, _ in steps), "Comparison")]
     changes = [units.text(part, measure.diff, signed=True) for _, part in steps]
@@ -168,7 +168,7 @@ def _waterfall(measure: units.Measure, ends: tuple[int, int], parts: list[tuple[
 
 
 def _axis(unit: str, lowest: float, highest: float) -> dict[str, Any]:
-    """The axis of values: cut where small differences between large totals would be invisible on one from zero."""
+    """The axis of values. It does not start at 0 if differences are small, which would make them invisible."""
     axis: dict[str, Any] = {"title": {"text": unit}, "zeroline": False, "fixedrange": True}
     if 0 < highest - lowest < highest / 4:
         margin = (highest - lowest) / 4

@@ -1,4 +1,4 @@
-"""What stands for the ratios of rows that lack a figure, a column at a time."""
+"""Marks in place of undefined ratios, for a whole column at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.render import units
 
 
 def marks(rows: pa.RecordBatch, column: Column) -> pa.Array:
-    """A mark for each row by `units.missing_mark`, NULL where there is none; `column` is a ratio."""
+    """The mark of each row by `units.missing_mark`, NULL if it has none. `column` must be a ratio."""
     name = column.name.removeprefix("ratio_")
     missing = [_is_missing(rows, f"{side}_{name}").cast(pa.int8()) for side in ("base", "comparison", "diff")]
     texts = [units.missing_mark(*flags) or None for flags in product((False, True), repeat=3)]

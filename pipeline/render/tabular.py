@@ -1,4 +1,4 @@
-"""Arrow rows as csv, json, markdown or a plain table, written batch by batch."""
+"""Writes Arrow rows as CSV, JSON, Markdown or a plain table, batch by batch."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from rich.text import Text
 
 from pipeline.render.units import printable
 
-# What spreadsheets take for the beginning of a formula, in either width; they skip tabs and line breaks before it.
+# Characters, in either width, that spreadsheets take for the start of a formula; they skip tabs and line breaks.
 _FORMULA = r"\A([=+\-@\t\r\n＝＋－＠])"
 
 
 def harmless(values: pa.Array) -> pa.Array:
-    """Values of a column for a CSV: text that a spreadsheet would evaluate gets an apostrophe before it."""
+    """Values of a CSV column; text that a spreadsheet would evaluate gets an apostrophe in front."""
     return pc.replace_substring_regex(values, _FORMULA, r"'\1") if pa.types.is_string(values.type) else values
 
 
 def write_csv(rows: pa.Table, out: TextIO) -> None:
-    """Comma-separated values with a header; NULL is empty, and text that looks like a formula is marked as text."""
+    """Comma-separated values with a header. NULL is empty; text that looks like a formula gets an apostrophe."""
     plain = csv.writer(out, lineterminator="\n")
     quoted = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     plain.writerow(rows.column_names)
     for batch in rows.to_batches():
         columns = [harmless(column) for column in batch.columns]
-        # Of the characters that end a line, the module quotes only those of its own line ends before Python 3.13.
+        # Before Python 3.13, the csv module does not quote a return that is not part of its own line terminator.
         writer = quoted if any(_has_return(column) for column in columns) else plain
         writer.writerows(zip(*(column.to_pylist() for column in columns), strict=True))
 
@@ -41,7 +41,7 @@ def _has_return(values: pa.Array) -> bool:
 
 
 def write_json(rows: pa.Table, out: TextIO) -> None:
-    """One JSON array of objects, a row a line; NULL is null, integers are exact."""
+    """One JSON array of objects, one row per line. NULL is null, and integers are exact."""
     separator = "["
     for batch in rows.to_batches():
         for row in batch.to_pylist():
@@ -71,7 +71,7 @@ def write_table(rows: pa.Table, out: TextIO) -> None:
 
 
 def console(out: TextIO) -> Console:
-    """A console on a stream: as wide as the terminal, wide enough for any table in a pipe."""
+    """A console on a stream: as wide as the terminal, or 160 characters in a pipe."""
     found = Console(file=out, highlight=False, soft_wrap=False)
     return found if found.is_terminal else Console(file=out, highlight=False, width=160)
 

@@ -1,4 +1,4 @@
-"""How the command line speaks: UTF-8 whatever the locale, a line and an exit code for an error, a bar for progress."""
+"""Output of the command line: UTF-8 in any locale, one line and an exit code for an error, progress bars."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from pipeline.render.units import printable
 
 
 def _speak_utf8() -> None:
-    """Begin the process again in UTF-8 mode where the locale has another encoding, and print whatever comes.
+    """Restart the process in UTF-8 mode if the locale has another encoding, and let any text be printed.
 
-    Paths and names go to DuckDB and Arrow, which know nothing else, and output files are UTF-8 on every machine.
+    DuckDB and Arrow take paths and names in UTF-8 only, and output files are UTF-8 on every machine.
     """
     if sys.getfilesystemencoding() != "utf-8" and not sys.flags.utf8_mode and sys.executable:
         os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             is_utf8 = stream.encoding.lower() in ("utf-8", "utf8")
-            # Paths may hold bytes that are no UTF-8: they are printed as they are.
+            # Paths may have bytes that are not UTF-8: they are printed as they are.
             stream.reconfigure(errors="surrogateescape" if is_utf8 else "backslashreplace")
 
 
 @contextmanager
 def errors(debug: bool) -> Iterator[None]:
-    """Turn errors into a line and an exit code, warnings into a line; `--debug` lets the traceback through."""
+    """Turn an error into one line and an exit code, a warning into one line; `--debug` shows the traceback."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", LeftOutWarning)
@@ -49,22 +49,22 @@ def errors(debug: bool) -> Iterator[None]:
 
 @contextmanager
 def printing() -> Iterator[None]:
-    """Print, to the end. Raises OutputError where the standard output takes no more."""
+    """Print, and flush at the end. Raises OutputError if standard output cannot be written."""
     try:
         yield
         sys.stdout.flush()
-    except BrokenPipeError:  # who reads has seen enough
+    except BrokenPipeError:  # the reader has closed the pipe
         raise
     except OSError as error:
         raise OutputError(write_failure("standard output", error)) from error
 
 
 def run_in_utf8(app: Callable[[], None]) -> None:
-    """Run the command line."""
+    """Run the command line in UTF-8, and report what fails outside its commands."""
     _speak_utf8()
     try:
         app()
-    except OSError as error:  # of what is printed around commands, such as help
+    except OSError as error:  # from printing outside the commands, such as help
         if "--debug" in sys.argv:
             raise
         sys.exit(_told(error))
@@ -73,7 +73,7 @@ def run_in_utf8(app: Callable[[], None]) -> None:
 
 
 def _told(error: BaseException) -> int:
-    """Print an error as a line; its exit code."""
+    """Print an error as one line and return its exit code."""
     message = str(error)
     if isinstance(error, OSError) and error.filename is not None:
         message = f"{os.fsdecode(error.filename)}: {error.strerror}"
@@ -82,7 +82,7 @@ def _told(error: BaseException) -> int:
 
 
 def _drop_unwritten() -> None:
-    """Forget what could not be printed; Python would try once more at its end, and end in another way."""
+    """Discard what could not be printed: Python would try again at exit, and change the exit code."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
@@ -91,7 +91,7 @@ def _drop_unwritten() -> None:
 
 @contextmanager
 def progress_bars() -> Iterator[Callable[[Path, int], None] | None]:
-    """A bar per file on a terminal, nothing in a pipe."""
+    """One progress bar per file on a terminal, nothing in a pipe."""
     from rich.console import Console  # noqa: PLC0415
 
     console = Console(stderr=True)

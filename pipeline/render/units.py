@@ -1,4 +1,4 @@
-"""How values look: labels, units and marks come from a column's semantic type and the prefix of its name alone."""
+"""How values look. Labels, units and marks follow only from a column's semantic type and its name's prefix."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from pipeline.catalog.header import Column, View
 
 PREFIXES = ("base", "comparison", "diff", "ratio")
-# Unit and divisor of a type where a table has one unit for a whole column.
+# Unit and divisor of a type, for tables that use one unit for a whole column.
 COLUMN_UNITS: dict[str, tuple[str, int]] = {
     "duration_ns": ("us", 1_000),
     "bytes": ("MiB", 1 << 20),
@@ -20,7 +20,7 @@ _BYTE_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "
 
 @dataclass(frozen=True)
 class Measure:
-    """A quantity that a comparison has on both sides; each is a column or missing from the view."""
+    """A quantity that a comparison has on both sides; the view may lack its difference or its ratio."""
 
     name: str
     base: Column
@@ -30,7 +30,7 @@ class Measure:
 
 
 def measures(view: View) -> list[Measure]:
-    """Quantities that a comparison view has on both sides, in the view's order."""
+    """The quantities that a comparison has on both sides, in the view's order."""
     columns = {column.name: column for column in view.columns}
     names = [name.removeprefix("base_") for name in columns if name.startswith("base_")]
     return [
@@ -47,13 +47,13 @@ def measures(view: View) -> list[Measure]:
 
 
 def prefix(column: Column) -> str | None:
-    """Which side a column belongs to: base, comparison, diff, ratio; None for a key or an attribute."""
+    """The prefix of a column's name: base, comparison, diff or ratio; None for a key or an attribute."""
     head = column.name.split("_", 1)[0]
     return head if head in PREFIXES and "_" in column.name else None
 
 
 def label(column: Column, *, unit: bool = False) -> str:
-    """Title of a column without its side: `base_total_duration_ns` → Total Duration, with `unit` (us) behind it."""
+    """Title of a column without its side: `base_total_duration_ns` → Total Duration, or Total Duration (us)."""
     name = column.name.split("_", 1)[1] if prefix(column) else column.name
     words = name.removesuffix("_ns").replace("_", " ").title().replace("Diff", "Difference")
     if prefix(column) == "ratio":
@@ -62,7 +62,7 @@ def label(column: Column, *, unit: bool = False) -> str:
 
 
 def text(value: Any, column: Column, *, signed: bool = False) -> str:
-    """A value for people, with a unit that fits its size; what was not measured is empty."""
+    """A value as text, in a unit that fits its size; empty if it was not measured."""
     if value is None:
         return ""
     sign = "+" if signed and value > 0 else ""
@@ -76,7 +76,7 @@ def text(value: Any, column: Column, *, signed: bool = False) -> str:
         case "ratio":
             return f"×{value:,.3f}"
         case "share":
-            return f"{round(value, 3) + 0.0:.1%}"  # without the sign of a zero
+            return f"{round(value, 3) + 0.0:.1%}"  # adding 0.0 turns −0.0 into 0.0
         case "count" | "depth":
             return f"{sign}{value:,}"
         case "flag":
@@ -90,7 +90,7 @@ def duration(nanoseconds: int) -> str:
 
 
 def row_text(row: dict[str, Any], column: Column) -> str:
-    """A cell of a row: as `text`, with a mark for the ratio of a row that lacks a figure."""
+    """A cell of a row, as in `text`, or a mark in place of an undefined ratio."""
     value = row[column.name]
     side = prefix(column)
     if side == "ratio" and value is None:
@@ -100,9 +100,10 @@ def row_text(row: dict[str, Any], column: Column) -> str:
 
 
 def missing_mark(base_missing: bool, comparison_missing: bool, diff_missing: bool) -> str:
-    """What stands for a ratio: `new` or `gone` where one side lacks the row, which counts as nothing in the difference.
+    """The mark in place of an undefined ratio, by which figures are missing; empty if both sides have one.
 
-    Without a difference the figure was not measured: it is not known.
+    It is `new` or `gone` if one side lacks the row but there is a difference, in which that side counts as 0. Without
+    a difference the figure was not measured, and the mark is `not known`.
     """
     if not base_missing and not comparison_missing:
         return ""
@@ -112,7 +113,7 @@ def missing_mark(base_missing: bool, comparison_missing: bool, diff_missing: boo
 
 
 def is_worse(column: Column, value: Any) -> bool | None:
-    """Is a difference for the worse (more time, more memory)? None where it says nothing."""
+    """Is a difference for the worse (more time or memory)? None if it is 0, missing or of another type."""
     if prefix(column) != "diff" or column.type not in ("duration_ns", "bytes") or not value:
         return None
     return bool(value > 0)
@@ -126,5 +127,5 @@ def _scaled(value: int, units: tuple[tuple[int, str], ...], smallest: str) -> st
 
 
 def printable(text: str) -> str:
-    """Text for a terminal: control characters, which could move the cursor or worse, become U+FFFD."""
+    """Text that is safe for a terminal: control characters, which could move the cursor or worse, become U+FFFD."""
     return "".join(character if character.isprintable() or character == "\n" else "\ufffd" for character in text)

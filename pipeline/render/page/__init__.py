@@ -1,1 +1,1 @@
-"""The page: one HTML file with all rows, charts and a tree of modules."""
+"""The page: one HTML file with all rows, charts, and a tree of modules."""

@@ -1,6 +1,6 @@
-"""One cell of a page's table or tree: what is shown, the exact value beside it, and how it looks.
+"""One cell of a page's table or tree: its text, its exact value, and its style.
 
-`templates/rows.js` has the same rules for the rows that a page draws itself; a test holds the two against each other.
+`templates/rows.js` has the same rules, for the rows that the page's script draws; a test compares the two.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EXACT_UNITS = {"duration_ns": " ns", "timestamp_ns": " ns", "bytes": " B", "band
 
 @dataclass(frozen=True)
 class Cell:
-    """`exact` is the value as SQL has it, None for text and where there is none."""
+    """One cell. `exact` is the value as SQL has it; None for text or without a value."""
 
     text: str
     exact: str | None
@@ -30,7 +30,7 @@ class Cell:
 
 
 def cell(row: dict[str, Any], column: Column, largest: int, *, is_tree: bool = False) -> Cell:
-    """A row's cell. `largest` is the column's largest difference; `is_tree` where depth indents the names."""
+    """A row's cell. `largest` is the column's largest difference; `is_tree` says that depth indents the column."""
     value, text = row[column.name], units.row_text(row, column)
     if column.type in TEXT_TYPES:
         return Cell(clipped(text), None, text_style(column, is_tree))
@@ -40,12 +40,12 @@ def cell(row: dict[str, Any], column: Column, largest: int, *, is_tree: bool = F
 
 
 def text_style(column: Column, is_tree: bool) -> str:
-    """The class of a cell of text."""
+    """The CSS class of a text cell."""
     return "tree" if is_tree else "name" if column.type == "name" else "text"
 
 
 def largest_difference(table: ResultTable, column: Column) -> int:
-    """The largest difference of a column, which the shading of its cells is measured by."""
+    """The largest difference of a column, relative to which its cells are shaded; 0 if it has no shading."""
     if units.prefix(column) != "diff" or column.type not in CHART_UNITS:
         return 0
     return pc.max(pc.abs(table.rows[column.name])).as_py() or 0

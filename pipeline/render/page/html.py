@@ -1,8 +1,8 @@
-"""A comparison as one HTML page: no file beside it, no request to any network, below MAX_BYTES.
+"""A comparison as one HTML page: it needs no other file and no network, and is smaller than MAX_BYTES.
 
-Every row is in it, packed; the first ones are plain HTML, too, for a reader without scripts. What a page shows follows
-from views and columns alone. Names come from traces and are hostile: text goes through Jinja's escaping or into text
-nodes, names in charts through `names.chart_text`, and a policy in the page allows its own scripts only.
+The page contains all rows that fit, packed. The first ones are plain HTML, too, for readers without scripts. What it
+shows follows only from views and columns. Names come from traces and may be hostile: Jinja escapes text, scripts put it
+into text nodes, `names.chart_text` cleans names in charts, and the page's policy allows only its own scripts.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from pipeline.render.page.rows import PACKED_BYTES, PackedRows, packed, ranked
 from pipeline.render.page.tree import Node, Tree, tree
 from pipeline.version import VERSION
 
-# What is plain HTML takes at most this, charts and trees included; packed rows come on top.
+# The most that plain HTML may take, charts and trees included; packed rows come on top.
 PLAIN_BYTES = 6_000_000
 MAX_BYTES = PLAIN_BYTES + PACKED_BYTES
-# Rows of a table as plain HTML: the first of these with which they stay below PLAIN_BYTES.
+# Plain HTML rows per table: the first of these limits that keeps the page's plain HTML below PLAIN_BYTES.
 PLAIN_ROWS = (100, 50, 20, 5, 0)
-# A headline keeps this many whatever the size of the other tables, so that each device has its sentence and chart.
+# A headline table keeps this many rows whatever the other tables take: each device gets its sentence and chart.
 _HEADLINE_ROWS = 100
-# A tree shows more nodes than its table has plain rows: most of them are closed.
+# A tree shows more nodes than its table has plain rows, since most nodes are closed.
 _NODES_PER_ROW = 20
 _TEMPLATES = Path(__file__).with_name("templates")
 _BANDS = {"base": "base", "comparison": "comparison", "diff": "diff", "ratio": "diff", None: ""}
-# Bands from left to right: the difference stands beside the names, where a wide table needs no scrolling to it.
+# Bands from left to right. Differences come right after the names, so that a wide table shows them without scrolling.
 _PLACES = {"diff": 1, "base": 2, "comparison": 3}
 
 
 def write_html(result: Comparison, path: Path) -> Iterator[Path]:
-    """Write the page, with as many rows of each table as fit, and yield its path; it says where rows are left out."""
+    """Write the page with as many rows of each table as fit, and yield its path. The page says what is left out."""
     tables = {name: replace(table, rows=ranked(table)) for name, table in result.tables.items()}
     columns = {name: _columns(table) for name, table in tables.items()}
     rows = packed(tables, columns)
@@ -63,7 +63,7 @@ def write_html(result: Comparison, path: Path) -> Iterator[Path]:
 
 
 def prepare() -> None:
-    """Make ready what is the same for every page, as `write_html` does otherwise: it takes longer than the rows."""
+    """Prepare what is the same for every page, ahead of `write_html`: it takes longer than writing the rows."""
     _plotly()
     for name in _environment().list_templates(extensions=["j2"]):
         _environment().get_template(name)
@@ -104,7 +104,7 @@ def _environment() -> Environment:
 
 @dataclass(frozen=True)
 class _Library:
-    """plotly.js, packed: as text it alone would take most of a page."""
+    """plotly.js, packed: unpacked, it would be most of a page."""
 
     packed: str
     csp_hash: str
@@ -112,7 +112,7 @@ class _Library:
 
 @cache
 def _plotly() -> _Library:
-    # Read as a file, since importing plotly's own accessor takes longer than a comparison.
+    # Read as a file, since importing plotly's own accessor takes longer than a whole comparison.
     code = (resources.files("plotly") / "package_data" / "plotly.min.js").read_bytes()
     packed = base64.b64encode(igzip.compress(code, mtime=0)).decode()
     return _Library(packed, _csp_hash(code))
@@ -123,7 +123,7 @@ def _csp_hash(script: bytes) -> str:
 
 
 def _facts(result: Comparison) -> Iterator[tuple[str, str, str]]:
-    """What was compared: (what, base, comparison)."""
+    """What was compared, as rows of (fact, base, comparison)."""
     sides = (result.base, result.comparison)
 
     def both(name: str, values: Iterator[str]) -> tuple[str, str, str]:
@@ -150,7 +150,7 @@ def _recorded(side: Side) -> str:
 
 @dataclass(frozen=True)
 class _Heading:
-    """One column of a table as shown."""
+    """The heading of one column, as shown."""
 
     label: str
     meaning: str
@@ -161,7 +161,7 @@ class _Heading:
 
 @dataclass(frozen=True)
 class _Section:
-    """One table as shown. `rows` are (depth in the tree or None, cells), the first ones; `packed` has all that fit."""
+    """One table, as shown. `rows` has the first rows as (depth in the tree or None, cells), `packed` all that fit."""
 
     view: View
     packed: PackedRows
@@ -176,7 +176,7 @@ class _Section:
 
     @property
     def has_chart(self) -> bool:
-        """Is there anything that plotly draws?"""
+        """Is there anything for plotly to draw?"""
         return any(headline.figure for headline in self.headlines) or bool(self.tree and self.tree.figure)
 
 
@@ -207,14 +207,14 @@ def _figures(shown: Tree, node: Node) -> Iterator[Cell]:
 
 
 def _columns(table: ResultTable) -> list[Column]:
-    """Columns that tell something: not those that only place a row, which the order and the indentation do."""
+    """The columns to show: not those that only place a row, since order and indentation do that already."""
     is_tree = depth_column(table.view) is not None
 
     def tells(column: Column) -> bool:
         if column.type == "depth" or (is_tree and column.name in table.view.places):
             return False
         if column.type == "category" and table.view.headline:
-            return False  # said in the headline's sentence
+            return False  # the headline's sentence has it
         if column.type != "id" or units.prefix(column):
             return True
         return column.name in table.view.grain and (table.varies(column) or not table.rows.num_rows)
@@ -223,7 +223,7 @@ def _columns(table: ResultTable) -> list[Column]:
 
 
 def _in_bands(columns: list[Column]) -> list[Column]:
-    """Keys, then band by band, each ratio behind its difference, then what stands behind the bands in the view."""
+    """Order columns: keys, then band by band, each ratio after its difference, then columns after the bands."""
     stems = [column.name.split("_", 1)[1] if units.prefix(column) else column.name for column in columns]
     first = next((place for place, column in enumerate(columns) if units.prefix(column)), len(columns))
 
@@ -240,7 +240,7 @@ def _heading(table: ResultTable, column: Column) -> _Heading:
     name, _, direction = table.view.order.split(",")[0].partition(" ")
     order = ("descending" if direction.startswith("desc") else "ascending") if name == column.name else "none"
     if table.rank:
-        order = "other" if column is table.rank else "none"  # by size, in either direction
+        order = "other" if column is table.rank else "none"  # ranked by size, in either direction
     return _Heading(units.label(column), column.meaning, _BANDS[units.prefix(column)], column.type in TEXT_TYPES, order)
 
 
@@ -255,7 +255,7 @@ def _rows(
 
 
 def _remarks(table: ResultTable, path: Path, shown: int) -> Iterator[str]:
-    """What a reader of a table must know: rows left out, a side that has nothing."""
+    """Remarks on a table: a side without figures, rows left out."""
     count = table.rows.num_rows
     if table.silence:
         yield table.silence
@@ -263,12 +263,12 @@ def _remarks(table: ResultTable, path: Path, shown: int) -> Iterator[str]:
         chosen = "those with the largest differences" if table.rank else "the first ones"
         yield (
             f"{shown:,} of {count:,} rows are on this page, {chosen}; all rows are in {_place(table, path)}."
-            " Sorting and filtering see those of this page."
+            " Sorting and filtering apply to the rows on this page."
         )
 
 
 def _place(table: ResultTable, path: Path) -> str:
-    """Where all rows of a table are: in the files beside the page, or in the warehouse."""
+    """Where all rows of a table are: in a file next to the page, or in the warehouse."""
     workbook, beside = path.with_suffix(".xlsx"), path.with_name(f"{path.stem}.{table.view.sheet}.csv")
     if table.view.sheet and beside.exists():
         return beside.name

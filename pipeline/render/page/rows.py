@@ -1,6 +1,6 @@
-"""All rows of a page's tables, packed: columns of exact values as JSON, compressed, as text of the page.
+"""All rows of a page's tables, packed: columns of exact values as JSON, compressed, in base64.
 
-`templates/rows.js` reads them. Each different text is there once.
+`templates/rows.js` reads them. Each distinct text is stored once.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from pipeline.render.marks import marks
 from pipeline.render.names import clipped
 from pipeline.render.page.cells import EXACT_UNITS, TEXT_TYPES, largest_difference, text_style
 
-# Rows of a table: the first of these with which the packed rows of all tables stay below PACKED_BYTES.
+# Rows per table: the first of these limits that keeps the packed rows of all tables below PACKED_BYTES.
 ROW_LIMITS = (200_000, 100_000, 50_000, 20_000, 5_000, 1_000, 100, 0)
 PACKED_BYTES = 16_000_000
-# JavaScript's numbers hold no larger integers; they go as text.
+# JavaScript's numbers are exact up to this; larger integers are passed as text.
 _LARGEST_INTEGER = 1 << 53
 
 
@@ -39,7 +39,7 @@ class PackedRows:
 
 
 def ranked(table: ResultTable) -> pa.Table:
-    """Rows with the largest difference first, in either direction, where they rank by one; else in the view's order."""
+    """The rows: if they rank by a difference, by its size in either direction, largest first; else in view order."""
     if table.rank is None:
         return table.rows
     sizes = pc.abs(table.rows[table.rank.name])
@@ -47,7 +47,7 @@ def ranked(table: ResultTable) -> pa.Table:
 
 
 def packed(tables: Mapping[str, ResultTable], columns: Mapping[str, Sequence[Column]]) -> dict[str, PackedRows]:
-    """The rows of each table by its name, `columns` of each; as many rows as fit."""
+    """Pack the given columns of each table, by its name, with as many rows as fit."""
     found: dict[str, PackedRows] = {}
     for limit in ROW_LIMITS:
         for name, table in tables.items():
@@ -107,7 +107,7 @@ def _values(rows: pa.RecordBatch, column: Column, is_tree: bool) -> dict[str, An
 
 
 def _are_numbers(values: pa.Array) -> pa.Array:
-    """Which values JSON and JavaScript hold as they are; no value at all is one of them."""
+    """Which values JSON and JavaScript can represent exactly; NULL is one of them."""
     if pa.types.is_integer(values.type):
         held = pc.and_(pc.less_equal(values, _LARGEST_INTEGER), pc.greater_equal(values, -_LARGEST_INTEGER))
     else:

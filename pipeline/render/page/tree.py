@@ -1,7 +1,7 @@
-"""Rows that are a tree, as a page shows them: nodes that open and close, and both sides as areas of a chart.
+"""Rows that form a tree, as a page shows them: nodes that open and close, and an icicle chart of each side.
 
-What is a tree follows from the view: `@tree` names its nodes, the depth column and the order place them. The chart is
-plotly's figure as data, so nothing here needs plotly.
+The view defines the tree: `@tree` names its nodes, the depth column and the order of rows place them. The chart is
+plotly's figure as plain data, so nothing here needs plotly.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from pipeline.render import units
 from pipeline.render.headline import CHART_UNITS, COLOURS, depth_column
 from pipeline.render.names import chart_text, clipped
 
-# Levels are open at first as long as no more nodes than these are seen.
+# Levels are open at first as long as no more nodes than this are visible.
 _OPEN_NODES = 50
 _LEVEL_HEIGHT = 26
 _CHART_HEIGHTS = (300, 1_000)
 _LINE_WIDTH = 60
-# Seen through, so that areas thinner than their borders have a colour.
+# Translucent, so that areas thinner than their borders keep their colour.
 _BORDER = "rgba(90, 98, 112, 0.35)"
 _TITLES = {"base": "Base", "comparison": "Comparison", "diff": "Difference", "ratio": "Ratio", None: ""}
 
 
 @dataclass
 class Node:
-    """A row that is a node. `level` counts the nodes around it, `left_out` the nodes in it that are not shown."""
+    """A row that is a node. `level` counts the nodes around it, `left_out` the nodes inside it that are not shown."""
 
     row: dict[str, Any]
     name: str
     level: int
     parent: Node | None
-    is_outside: bool  # a row of depth 0: what is in no node, beside the outermost ones of depth 1
+    is_outside: bool  # a row of depth 0: what is in no node; the outermost nodes have depth 1
     left_out: int = 0
     has_children: bool = False
-    closes: int = 0  # nodes that end behind it
+    closes: int = 0  # how many nodes end after it
 
 
 @dataclass(frozen=True)
 class Tree:
-    """The shown nodes from the top down, of `count`, and the quantity that they are compared by."""
+    """The shown nodes, from the top down, the `count` of all nodes, and the measure that is shown."""
 
     measure: units.Measure
     nodes: list[Node]
@@ -56,24 +56,24 @@ class Tree:
 
     @cached_property
     def columns(self) -> list[Column]:
-        """What is shown beside a name, from left to right."""
+        """The columns to the right of a node's name."""
         chosen = (self.measure.diff, self.measure.ratio, self.measure.base, self.measure.comparison)
         return [column for column in chosen if column]
 
     @property
     def label(self) -> str:
-        """What the tree shows of each node."""
+        """Title of the measure that the tree shows."""
         return units.label(self.measure.base)
 
     @property
     def titles(self) -> list[tuple[str, str]]:
-        """Titles of the columns, each with its band."""
+        """Titles of the columns, each with its band (base, comparison or diff)."""
         sides = [units.prefix(column) for column in self.columns]
         return [(_TITLES[side], "diff" if side == "ratio" else side or "") for side in sides]
 
     @property
     def not_drawn(self) -> list[str]:
-        """What the chart leaves out, with its figures."""
+        """The rows that the chart leaves out, with their figures, as text."""
         outside = [node for node in self.nodes if node.is_outside]
         return [f"{node.name}: {', '.join(_figures(self, node))}" for node in outside]
 
@@ -85,28 +85,28 @@ class Tree:
 
     @cached_property
     def largest(self) -> int:
-        """The largest difference, which the shading of cells is measured by."""
+        """The largest difference, relative to which cells are shaded."""
         return max(abs(self.diff(node)) for node in self.nodes)
 
     @cached_property
     def drawn(self) -> list[Node]:
-        """The nodes of the chart: what is outside is often most of a run, and would leave no width and no colour."""
+        """The nodes of the chart. What is in no node is often most of a run and would leave the others no width."""
         return [node for node in self.nodes if not node.is_outside]
 
     def diff(self, node: Node) -> int:
-        """A node's difference, for its colour: none where it was not measured."""
+        """A node's difference, for its colour; 0 if it was not measured."""
         return (node.row[self.measure.diff.name] if self.measure.diff else None) or 0
 
     @cached_property
     def figure(self) -> dict[str, Any] | None:
-        """The chart, None where there is nothing to draw."""
+        """The chart; None if there is nothing to draw."""
         return _figure(self)
 
 
 def tree(table: ResultTable, limit: int) -> Tree | None:
-    """The tree of a table's rows, None where it has none; of more than `limit` nodes those with most on either side.
+    """The tree of a table's rows, or None if they form none; at most `limit` nodes, those largest on either side.
 
-    A node has what the nodes in it have, so those around a shown one are shown.
+    A node's figures include those of the nodes inside it, so all nodes around a shown one are shown too.
     """
     view, depth = table.view, depth_column(table.view)
     measure = next((m for m in units.measures(view) if m.diff and m.ratio and m.diff.type in CHART_UNITS), None)
@@ -127,7 +127,7 @@ def tree(table: ResultTable, limit: int) -> Tree | None:
 
 
 def _nodes(rows: list[dict[str, Any]], name: str, depth: str) -> Iterator[Node]:
-    """Nodes with the one that each is in: the nearest above with a lower depth."""
+    """The nodes, each with its parent: the nearest row above with a lower depth."""
     around: list[Node] = []
     for row in rows:
         while around and around[-1].row[depth] >= row[depth]:
@@ -138,7 +138,7 @@ def _nodes(rows: list[dict[str, Any]], name: str, depth: str) -> Iterator[Node]:
 
 
 def _nearest(node: Node, among: Container[int]) -> Node | None:
-    """The innermost node around a node whose `id` is among these."""
+    """The innermost node around a node among those whose `id` is given."""
     around = node.parent
     while around and id(around) not in among:
         around = around.parent
@@ -150,7 +150,7 @@ def _sizes(node: Node, measure: units.Measure) -> tuple[int, int]:
 
 
 def _closed(nodes: list[Node]) -> list[Node]:
-    """The nodes, each with what nests them in a page without recursion: trees may be as deep as a trace likes."""
+    """The nodes, each with the counts by which a page nests them without recursion: a trace may nest to any depth."""
     for node, following in zip(nodes, [*nodes[1:], None], strict=True):
         level = following.level if following else 0
         node.has_children = level > node.level
@@ -159,7 +159,7 @@ def _closed(nodes: list[Node]) -> list[Node]:
 
 
 def _figure(tree: Tree) -> dict[str, Any] | None:
-    """Base above comparison, a quantity as wide in the one as in the other, nodes in their order from left to right."""
+    """Plotly's figure: base above comparison at the same scale, nodes in order from left to right."""
     sides = (tree.measure.base, tree.measure.comparison)
     roots = [node for node in tree.drawn if node.parent is None]
     totals = [sum(node.row[side.name] or 0 for node in roots) for side in sides]
@@ -181,7 +181,7 @@ def _figure(tree: Tree) -> dict[str, Any] | None:
 
 
 def _icicle(tree: Tree, side: Column, total: int) -> dict[str, Any]:
-    """Plotly's trace of one side, below a node for all of it. What has nothing on this side has no area."""
+    """Plotly's trace of one side, below a root node with the total. Nodes without a figure here get no area."""
     nodes = [node for node in tree.drawn if node.row[side.name]]
     ids = {id(node): str(place) for place, node in enumerate(nodes, 1)}
     whole = f"{_TITLES[units.prefix(side)]}: {units.text(total, side)}"
@@ -218,12 +218,12 @@ def _figures(tree: Tree, node: Node) -> Iterator[str]:
 
 
 def _stretched(diff: int) -> float:
-    """A difference as the colours take it. By the root, since that of the whole would leave no colour for its parts."""
+    """A difference on the colour scale: its square root, since the model's own would leave none for those of layers."""
     return copysign(sqrt(abs(diff)), diff)
 
 
 def _coloraxis(tree: Tree) -> dict[str, Any]:
-    """Colours from better to worse, with the differences that they stand for."""
+    """The colour scale from better to worse, labelled with differences."""
     largest, column = max(abs(tree.diff(node)) for node in tree.drawn), tree.measure.diff or tree.measure.base
     ticks = sorted({sign * part for sign in (-1, 1) for part in (0, largest // 9, largest // 3, largest)})
     end = _stretched(largest) or 1

@@ -1,1 +1,1 @@
-"""The workbook: one sheet a table, rows streamed into the file format."""
+"""The workbook: one sheet per table, with rows streamed into the file format."""

@@ -1,8 +1,8 @@
 """Rows of a workbook's sheets as text of the file format, a batch at a time, without a step of Python per cell.
 
-xlsxwriter takes several microseconds of Python for a cell, over a minute for a million rows of twelve. It makes the
-workbook here, all but the rows, and these are put in between while the file is packed (ECMA-376, SpreadsheetML).
-Text is text whatever it looks like: a cell is a formula or a link only by an element of its own.
+xlsxwriter takes several microseconds of Python per cell, over a minute for a million rows of twelve cells. So it makes
+the workbook without rows, and `pack` inserts them while it compresses the file (ECMA-376, SpreadsheetML). Text is never
+taken for a formula or a link, which are elements of their own.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from xlsxwriter.utility import xl_col_to_name
 
-# A cell's text in UTF-16 units.
+# The longest text of a cell, in UTF-16 units.
 _CELL_CHARACTERS = 32_767
-# Integers beyond this lose digits in a spreadsheet's double; ids of that size are written as text.
+# Integers beyond these lose digits in a spreadsheet's double, so they are written as text.
 _MOST, _LEAST = (pa.scalar(sign << 53, pa.int64()) for sign in (1, -1))
-# Characters that XML does not have are written _xHHHH_, and so is the underscore of text that looks like that.
+# Characters that XML does not allow are written as _xHHHH_, and so is the underscore of text that looks like this.
 _ESCAPE_LOOKALIKE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")
-# A level of zlib: the usual 6 takes two and a half times as long, for a fifth less.
+# Compression level of zlib: the default, 6, takes two and a half times as long and saves a fifth.
 _COMPRESSION = 3
 _DIMENSION = re.compile(rb'<dimension ref="[^"]*"/>')
 _STYLE = re.compile(rb'<c r="[A-Z]+[0-9]+"( s="[0-9]+")?')
@@ -36,9 +36,9 @@ Piece: TypeAlias = "bytes | pa.Buffer"
 
 
 def numbers(values: pa.Array, divisor: int = 1) -> pa.Array:
-    """Contents of number cells: values / divisor, exact up to a double's 53 bits; NULL has none.
+    """Contents of number cells: values / divisor, exact up to a double's 53 bits; NULL stays NULL.
 
-    Whole numbers that a double does not hold, and what is not finite, become text.
+    Integers that a double cannot represent, and values that are not finite, become text.
     """
     if pa.types.is_integer(values.type) and divisor == 1:
         held = pc.and_(pc.less_equal(values, _MOST), pc.greater_equal(values, _LEAST))
@@ -52,23 +52,23 @@ def numbers(values: pa.Array, divisor: int = 1) -> pa.Array:
 
 
 def texts(values: pa.Array) -> pa.Array:
-    """Contents of text cells, each different text escaped once; NULL has none."""
+    """Contents of text cells; each distinct text is escaped once. NULL stays NULL."""
     encoded = values.dictionary_encode()
     return pa.array(map(_text, encoded.dictionary.to_pylist()), pa.string()).take(encoded.indices)
 
 
 def flags(values: pa.Array) -> pa.Array:
-    """Contents of cells that are TRUE or FALSE; NULL has none."""
+    """Contents of cells that are TRUE or FALSE; NULL stays NULL."""
     return pc.if_else(values, _typed(' t="b"><v>1</v></c>'), _typed(' t="b"><v>0</v></c>'))
 
 
 def joined(*parts: pa.Array | str) -> pa.Array:
-    """Parts put together row by row; NULL where one of them is."""
+    """The parts concatenated row by row; NULL if one of them is."""
     return pc.binary_join_element_wise(*(_typed(part) if isinstance(part, str) else part for part in (*parts, "")))
 
 
 def rows_text(first: int, columns: Iterable[tuple[pa.Array | str, pa.Array]]) -> pa.Buffer:
-    """Rows of a sheet from number `first`, counted from 0: UTF-8 text of one column of (styles, contents) each."""
+    """UTF-8 text of a sheet's rows from number `first`, counted from 0; each column is given as (styles, contents)."""
     columns = list(columns)
     count = len(columns[0][1])
     row = pa.array(range(first + 1, first + count + 1), pa.int64()).cast(pa.string())
@@ -82,11 +82,11 @@ def rows_text(first: int, columns: Iterable[tuple[pa.Array | str, pa.Array]]) ->
 
 @dataclass(frozen=True)
 class SheetRows:
-    """What one sheet is filled with.
+    """The rows to insert into one sheet.
 
-    The last row of the sheet as xlsxwriter made it, number `first`, holds a blank cell of each style that the rows
-    use; it is replaced. `write` takes these styles, as attributes of cells, and gives buffers of `rows_text`. `last`
-    is (row, column) of the last cell, counted from 0; `bytes` an estimate of the text.
+    The last row of the sheet that xlsxwriter made, number `first`, has a blank cell of each style that the rows use.
+    The rows replace it. `write` takes these styles, as XML attributes of cells, and yields buffers of `rows_text`.
+    `last` is the (row, column) of the last cell, counted from 0; `bytes` estimates the size of the text.
     """
 
     first: int
@@ -96,13 +96,13 @@ class SheetRows:
 
 
 def pack(frame: BinaryIO, sheets: Mapping[int, SheetRows], path: Path) -> None:
-    """Write the workbook `frame` to `path`, filling sheets, by their place in the workbook from 1."""
+    """Write the workbook `frame` to `path` with the rows of its sheets, which are numbered from 1."""
     filled = {f"xl/worksheets/sheet{number}.xml": rows for number, rows in sheets.items()}
     with ZipFile(frame) as source, ZipFile(path, "w", ZIP_DEFLATED, compresslevel=_COMPRESSION) as target:
         for part in source.infolist():
             text = source.read(part)
             rows = filled.get(part.filename)
-            # Sizes of 64 bits, decided before the text is known: by half of the limit, since `bytes` is an estimate.
+            # ZIP64 must be chosen before the size is known. `bytes` is an estimate, so half of the limit decides.
             is_huge = rows is not None and rows.bytes > ZIP64_LIMIT // 2
             with target.open(part.filename, "w", force_zip64=is_huge) as out:
                 for piece in _ahead(_filled(text, rows)) if rows else [text]:
@@ -110,7 +110,7 @@ def pack(frame: BinaryIO, sheets: Mapping[int, SheetRows], path: Path) -> None:
 
 
 def _ahead(pieces: Iterator[Piece]) -> Iterator[Piece]:
-    """The pieces, each made while the one before is packed: a third less time on two cores."""
+    """The pieces, each made while the one before is compressed: a third less time on two cores."""
     with ThreadPoolExecutor(1) as thread:
         following = thread.submit(next, pieces, None)
         while (piece := following.result()) is not None:
@@ -129,7 +129,7 @@ def _filled(sheet: bytes, rows: SheetRows) -> Iterator[Piece]:
 
 
 def _typed(text: str) -> pa.Scalar:
-    """Text as Arrow takes it: to find out the type of a value costs it a search for modules each time."""
+    """A text as an Arrow scalar. If Arrow had to infer the type, it would search for modules each time."""
     return pa.scalar(text, pa.string())
 
 

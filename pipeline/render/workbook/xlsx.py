@@ -1,6 +1,6 @@
-"""A comparison as a workbook: layout by xlsxwriter, rows streamed in batches.
+"""A comparison as a workbook: xlsxwriter lays it out, rows are streamed in batches.
 
-Numbers stay numbers, with the unit in the column's title; text is never taken for a formula or a link.
+Numbers stay numbers, with the unit in the column's title. Text is never taken for a formula or a link.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from pipeline.render.workbook.rows import SheetRows, flags, numbers, pack, rows_
 SHEET_ROWS = 1_048_576
 HEADER_ROWS = 2
 _BATCH_ROWS = 2_000
-# About what a cell takes in a sheet, beside its text.
+# Roughly the bytes of a cell in a sheet, apart from its text.
 _CELL_BYTES = 60
 _INDENTS = 8
-# Text stays text even where a person edits the cell.
+# With this format, text stays text even after a user edits the cell.
 _TEXT_FORMAT = "@"
 _WIDTHS = {
     "name": 60,
@@ -54,9 +54,9 @@ _BANDS = {"base": "#DDEBF7", "comparison": "#E2EFDA", "diff": "#FCE4D6", "ratio"
 
 
 def write_xlsx(result: Comparison, path: Path) -> Iterator[Path]:
-    """Write every table that has a sheet, and About; yield the workbook's path and those of CSVs beside it.
+    """Write every table that has a sheet, and the sheet About; yield the paths of the workbook and of CSV files.
 
-    A sheet whose rows do not fit says so, and all of them are in a CSV.
+    A sheet on which not all rows fit says so, and a CSV file next to the workbook has all of them.
     """
     frame = io.BytesIO()
     overflow: list[Path] = []
@@ -93,7 +93,7 @@ class _Sheet:
         return bool(self.row_count == self.table.rows.num_rows)
 
     def write(self) -> SheetRows:
-        """Write all but the rows, which are returned."""
+        """Write everything but the rows, which are returned for `pack`."""
         self._write_bands()
         self._write_titles()
         self._write_styles()
@@ -115,7 +115,7 @@ class _Sheet:
             number += len(batch)
 
     def _write_styles(self) -> None:
-        """A row with a blank cell in the format of each column, then of each indentation; the rows replace it."""
+        """Write a row with a blank cell of each column's format, then of each indentation; the rows replace it."""
         properties: list[dict[str, str | int]] = [
             {"num_format": _NUMBER_FORMATS.get(column.type, _TEXT_FORMAT)} for column in self.columns
         ]
@@ -124,7 +124,7 @@ class _Sheet:
             self.sheet.write_blank(HEADER_ROWS, place, None, self.workbook.add_format(style))
 
     def _style(self, styles: list[str], place: int, batch: pa.RecordBatch) -> pa.Array | str:
-        """A column's style; the names of a tree are indented row by row."""
+        """A column's style, or for the names of a tree, each row's by its indentation."""
         tree = indented(self.table.view)
         if tree is None or self.columns[place] is not tree[1]:
             return styles[place]
@@ -181,7 +181,7 @@ class _Sheet:
 
 
 def _contents(batch: pa.RecordBatch, column: Column) -> pa.Array:
-    """Cells of a column: values in the unit of its title; `new` or `gone` for the ratio where one side is missing."""
+    """Cells of a column: values in the unit of its title, and marks such as `new` in place of undefined ratios."""
     values = batch[column.name]
     if pa.types.is_string(values.type):
         return texts(values)
@@ -192,9 +192,9 @@ def _contents(batch: pa.RecordBatch, column: Column) -> pa.Array:
 
 
 def write_csv(table: ResultTable, path: Path) -> None:
-    """All rows of a table with exact values; text that a spreadsheet would evaluate is marked as text."""
+    """Write all rows of a table with exact values; text that a spreadsheet would evaluate gets an apostrophe."""
     with path.open("wb") as file:
-        file.write(b"\xef\xbb\xbf")  # by which spreadsheets know UTF-8
+        file.write(b"\xef\xbb\xbf")  # the byte order mark, by which spreadsheets recognize UTF-8
         with pacsv.CSVWriter(file, table.rows.schema) as writer:
             for batch in table.rows.to_batches(max_chunksize=_BATCH_ROWS):
                 columns = [harmless(column) for column in batch.columns]
@@ -219,7 +219,7 @@ def _write_about(workbook: xlsxwriter.Workbook, result: Comparison, overflow: li
 
 
 def _about(result: Comparison, overflow: list[Path]) -> Iterator[tuple[str | None, str | None, str | None]]:
-    """What was compared, by what: (what, base, comparison)."""
+    """What was compared and how, as rows of (fact, base, comparison)."""
     yield None, "Base", "Comparison"
     for key in result.base.run:
         base, comparison = result.base.run[key], result.comparison.run[key]
@@ -229,4 +229,4 @@ def _about(result: Comparison, overflow: list[Path]) -> Iterator[tuple[str | Non
     yield "catalog fingerprint", result.fingerprint, None
     yield from ((f"option {name}", value, None) for name, value in result.options.items() if value)
     yield from (("note", note, None) for note in result.notes)
-    yield from (("rows beside this workbook", file.name, None) for file in overflow)
+    yield from (("CSV with all rows", file.name, None) for file in overflow)

@@ -339,7 +339,7 @@ def test_a_page_of_many_long_names_stays_small(render):
     page = render(headline(*devices), *several)
     assert {len(section.rows) for name, section in page.sections.items() if name != "headline"} == {20}
     assert {section.packed["count"] for name, section in page.sections.items() if name != "headline"} == {400}
-    assert "the rows of a table behind the first 20 need JavaScript" in page.text
+    assert "rows of a table after the first 20 need JavaScript" in page.text
     assert len(page.figures) == 8
 
 
@@ -497,7 +497,7 @@ def test_of_many_modules_the_largest_are_shown_with_those_around_them(nested, re
     tree = nested(*rows)
     assert len(tree.found) == 2_000
     assert [*tree.found][:2] == ["Net_0 + 1,001 not shown", "Net_0 + 1,001 not shown/Layer_1001"]
-    assert "2,000 of 3,002 nodes are in the tree, those with most on either side." in render(modules(*rows)).text
+    assert "2,000 of 3,002 nodes are in the tree: the largest on either side." in render(modules(*rows)).text
     assert tree.opened == [False]
 
 

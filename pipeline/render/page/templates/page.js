@@ -1,4 +1,4 @@
-// Tables: the page has the first rows; all of them, with exact values, are packed beside, and drawn as a reader scrolls to them.
+// Tables: the page has the first rows as HTML. All rows, with exact values, are packed in it, and drawn as a reader scrolls to them.
 
 const NAMES = "td.name, td.text, td.tree";
 const DRAWN_AT_ONCE = 100;
@@ -21,7 +21,7 @@ async function enhance(section) {
   } catch (error) {
     console.error(error);
     if (!tools) return;
-    tools.textContent = "This browser cannot unpack the rows: only the first are shown.";
+    tools.textContent = "This browser cannot unpack the rows: only the first ones are shown.";
     tools.hidden = false;
   }
 }
@@ -100,7 +100,7 @@ function addTools(tools, element, view) {
   tools.hidden = false;
 }
 
-// A title sorts by its column, then the other way round, then puts the rows back as they were given.
+// The first click on a title sorts by its column, the second in reverse, the third restores the given order.
 function addSorting(headings, view) {
   const given = headings.map((heading) => heading.ariaSort);
   headings.forEach((heading, place) => {
@@ -124,7 +124,7 @@ function addSorting(headings, view) {
   for (const section of document.querySelectorAll("section")) await enhance(section);
 })();
 
-// Charts: the library is in the page, packed.
+// Charts: plotly.js is packed in the page.
 
 const LAYOUT = {
   autosize: true,

@@ -1,8 +1,8 @@
 "use strict";
 
-// Rows of a table as the page has them: columns with exact values, packed. Nothing here touches the document.
-// A column is {type, side, style, unit, largest} with `values` (numbers, null, or a text that stands for a ratio) or, for text, with
-// `texts`, each different one once, and `codes`, the place in it for each row.
+// Rows of a table as the page packs them: columns with exact values. Nothing here touches the document.
+// A column is {type, side, style, unit, largest} and has either `values` (numbers, null, or the mark in place of a ratio) or, if it
+// is text, `texts` (each distinct text once) and `codes` (for each row, its index in `texts`).
 
 const SCALES = {
   duration_ns: [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]],
@@ -14,7 +14,7 @@ function textAt(column, row) {
   return code === null ? "" : column.texts[code];
 }
 
-// A cell as pipeline/render/page/cells.py has it: what is shown, the exact value, the class of its style.
+// A cell, by the rules of pipeline/render/page/cells.py: its text, its exact value, its CSS class.
 function cellOf(column, row) {
   if (column.texts) return { text: textAt(column, row), exact: null, style: column.style };
   const value = column.values[row];
@@ -49,7 +49,7 @@ function shown(column, number, value) {
   return String(value);
 }
 
-// Three decimals. Halves that a double holds exactly go to the even digit, where toFixed takes the larger.
+// Three decimals. A half that a double represents exactly is rounded to the even digit, as in Python; toFixed rounds it up.
 function fixed(number) {
   const size = Math.abs(number);
   let text = size.toFixed(3);
@@ -70,7 +70,7 @@ function shade(column, number) {
   return (number > 0 ? "worse" : "better") + strength;
 }
 
-// Which rows have every word of a filter in one of their texts; in a tree, also the rows above one that has.
+// The rows that have each word of a filter in one of their texts; in a tree, also the rows around them.
 function matching(table, words) {
   const texts = table.columns.filter((column) => column.texts);
   const having = words.map((word) => texts.map((column) => column.texts.map((text) => text.toLowerCase().includes(word))));
@@ -86,7 +86,7 @@ function matching(table, words) {
   return found.reverse();
 }
 
-// All rows in order of a column: missing values last in both directions, siblings among themselves in a tree.
+// All rows, sorted by a column. Missing values come last in both directions; in a tree, siblings are sorted.
 function sorted(table, place, isDescending) {
   const keys = keysOf(table.columns[place]);
   const compare = (a, b) => {
