@@ -19,14 +19,14 @@ from pipeline.catalog.header import Column, View, references
 from pipeline.errors import CatalogError
 
 SCOPE_PAIR = "intermediate.int_scope_pair"
-_SIDES = {"base": "Run compared with", "comparison": "Run compared"}
+_SIDES = {"base": "Base run", "comparison": "Comparison run"}
 _STEP = "Its step; −1 for the average step, NULL for the whole run"
 _SCOPES = [
     Column(f"{side}_{name}", "id", meaning)
     for side, run in _SIDES.items()
     for name, meaning in (("run_id", run), ("step", _STEP))
 ]
-_RULE = "A missing side counts as nothing in a difference."
+_RULE = "In the difference of a sum, a side without a row counts as 0."
 # The one pair of scopes that a query asks for, in place of SCOPE_PAIR.
 _STEPS_ASKED = (
     "select base_run::varchar as base_run_id, base_number::bigint as base_step,"

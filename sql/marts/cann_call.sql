@@ -1,7 +1,7 @@
 -- Calls of CANN, the software below the framework on an Ascend device: one row per run, level and name.
 --
--- They are listed apart from host calls, and do not nest with them. From the trace, else from CANN's own table of sums; Level1 and
--- up.
+-- These calls are not host calls and do not nest with them. They come from the trace or, if it has none, from CANN's
+-- own `api_statistic` table. CANN records them from Level1 on.
 --
 -- @title Calls of CANN
 -- @grain run_id, call_level, call_name

@@ -1,11 +1,12 @@
 -- Collectives across the ranks of one execution: one row per collective and rank.
 --
--- Runs of one label are ranks of one execution. A collective is matched by process group and sequence number; without numbers by
--- its place in the group, if all ranks have the same sequence of kinds; else by overlapping with one of the same kind on every rank. Times
--- are put on one clock with the base time of each trace. A match is consistent if no rank ended before the last one started: until then, none
--- can leave. Only then are there times: waiting is from a rank's start to the last rank's start, and the
--- transfer is from there to the rank's own end. Only collectives that at least two ranks recorded have rows; `marts.rank_clock` counts the
--- others, and what goes from one rank to another (send, recv), which is matched with none.
+-- Runs with the same label are ranks of one execution. Collectives match by process group and sequence number. Without
+-- numbers they match by their position in the group, if all ranks have the same sequence of kinds and sizes, else by
+-- overlap with collectives of the same kind, at most one per rank. The base time of each trace puts times on one clock.
+-- A match is consistent if no rank ended before the last one started, since no rank can leave a collective earlier.
+-- Only consistent matches have times: a rank waits from its own start to the last rank's start, and transfers from
+-- there to its own end. Collectives that only one rank recorded have no rows, nor do point-to-point operations (send,
+-- recv), which are not matched; `marts.rank_clock` counts both.
 --
 -- @title Collectives across ranks
 -- @grain label, process_group, group_ranks, matched_by, sequence, place, collective_name, run_id
@@ -14,22 +15,22 @@
 -- @column label name Label of the execution
 -- @column rank id Rank
 -- @column process_group name Process group
--- @column sequence id Number of the collective within its process group; of a match by overlap, its number within group and name
+-- @column sequence id Number of the collective within its process group; for a match by overlap, a number within group and name
 -- @column collective_name name Name of the collective
 -- @column rank_count count Ranks that recorded it
 -- @column duration_ns duration_ns Duration on this rank
--- @column start_skew_ns duration_ns From the first rank's start to the last rank's
+-- @column start_skew_ns duration_ns From the first rank's start to the last rank's start
 -- @column wait_ns duration_ns Time that this rank waited for the last one
 -- @column transfer_ns duration_ns From the last rank's start to this rank's end
--- @column is_last_to_arrive flag Did the others wait for this rank?
--- @column algorithm_bytes bytes Size that the bandwidth is counted on
--- @column algorithm_bandwidth bandwidth Size / transfer
--- @column group_ranks text Ranks of the group, JSON, where they are recorded
--- @column place id Place among those that share name and number, as in a coalesced group, from 0
--- @column matched_by category sequence, place or overlap
--- @column is_consistent flag Had the last rank started when the first one ended?
--- @column end_skew_ns duration_ns From the first rank's end to the last rank's
--- @column size_imbalance ratio Largest input of a rank / average, of an all-to-all
+-- @column is_last_to_arrive flag Did the other ranks wait for this one?
+-- @column algorithm_bytes bytes Size that the bandwidth is computed from
+-- @column algorithm_bandwidth bandwidth Size / transfer time
+-- @column group_ranks text Ranks of the group (JSON), if recorded
+-- @column place id Position among the collectives with this name and number, as in a coalesced group, from 0
+-- @column matched_by category How it was matched: sequence, place or overlap
+-- @column is_consistent flag Did the last rank start before the first one ended?
+-- @column end_skew_ns duration_ns From the first rank's end to the last rank's end
+-- @column size_imbalance ratio Of an all-to-all: largest input of a rank / average input
 with
 matched as (
     select

@@ -1,7 +1,8 @@
 -- Collectives: one row per run, step, collective, process group, group size and data type.
 --
--- Bandwidths are over the calls whose size is known: bytes / time, and times the bus factor for the bus bandwidth. They
--- include the time spent waiting for other ranks. An all-to-all with split sizes has none but what it sends to other ranks / time.
+-- Bandwidths cover the calls whose size is known: algorithm bandwidth is bytes / time, and bus bandwidth is that × bus
+-- factor. The time includes waiting for other ranks. An all-to-all with split sizes has neither; for it, the bytes that
+-- it sends to other ranks give a bandwidth.
 --
 -- @title Communication
 -- @grain run_id, step, collective_name, process_group, group_size, data_type
@@ -12,18 +13,18 @@
 -- @column collective_name name Collective
 -- @column process_group name Process group
 -- @column group_size count Ranks in the group
--- @column data_type category Type of an element
+-- @column data_type category Data type of an element
 -- @column call_count count Calls
 -- @column total_duration_ns duration_ns Sum of durations
 -- @column average_duration_ns duration_ns Average duration, rounded to the nanosecond
 -- @column max_duration_ns duration_ns Longest
 -- @column min_duration_ns duration_ns Shortest
--- @column input_bytes bytes Size of all inputs
--- @column output_bytes bytes Size of all outputs
+-- @column input_bytes bytes Total size of inputs
+-- @column output_bytes bytes Total size of outputs
 -- @column algorithm_bandwidth bandwidth Algorithm bandwidth
 -- @column bus_bandwidth bandwidth Bus bandwidth
--- @column sent_bytes bytes What all-to-alls with split sizes send to other ranks
--- @column sent_bandwidth bandwidth These bytes / the time of these calls
+-- @column sent_bytes bytes Bytes that all-to-alls with split sizes send to other ranks
+-- @column sent_bandwidth bandwidth Sent bytes / time of these calls
 select
     run_id,
     step,

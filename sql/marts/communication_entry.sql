@@ -1,7 +1,7 @@
--- Collectives, and under each its tasks: one row per run, step, collective and task.
+-- Collectives, each followed by its tasks: one row per run, step, collective and task.
 --
--- Process groups and data types are summed: `marts.communication` has them. Tasks are recorded by Ascend profilers from Level1 on; they
--- run side by side on several planes, so that they do not sum to the collective.
+-- Rows sum over process groups and data types; `marts.communication` has each. Ascend profilers record tasks from
+-- Level1 on. Tasks run in parallel on several planes, so their durations do not sum to the collective's.
 --
 -- @title Communication
 -- @grain run_id, step, collective_name, task_name
@@ -23,15 +23,15 @@
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column collective_name name Collective
--- @column task_name name Task of it; NULL for the collective itself
--- @column depth depth 0 for a collective, 1 for a task of it
+-- @column task_name name Task of the collective; NULL for the collective itself
+-- @column depth depth 0 for a collective, 1 for one of its tasks
 -- @column total_duration_ns duration_ns Sum of durations
 -- @column average_duration_ns duration_ns Average duration
 -- @column max_duration_ns duration_ns Longest
 -- @column min_duration_ns duration_ns Shortest
 -- @column call_count count Calls
--- @column output_bytes bytes Size of all outputs
--- @column collective_duration_ns duration_ns Sum of durations of the collective that the row is or belongs to
+-- @column output_bytes bytes Total size of outputs (of a task: bytes moved)
+-- @column collective_duration_ns duration_ns Total duration of the row's collective
 with
 part as (
     select

@@ -1,7 +1,7 @@
 -- Tasks of collectives: one row per run, step, collective and task.
 --
--- Ascend profilers record what a collective does on each plane (Notify_Wait, Memcpy, Reduce_Inline, RDMASend, …), from Level1 on.
--- Planes work side by side: durations sum to more than the collective's.
+-- From Level1 on, Ascend profilers record what a collective does on each plane (Notify_Wait, Memcpy, Reduce_Inline,
+-- RDMASend, …). Planes work in parallel, so durations sum to more than the collective's.
 --
 -- @title Tasks of collectives
 -- @grain run_id, step, collective_name, task_name

@@ -1,7 +1,7 @@
 -- Transfers of collectives by transport: one row per run, step and transport.
 --
--- From CANN's analysis of communication (Level1 and up). HCCS, PCIE and SIO are links of SDMA. The bandwidth is the size over the
--- time of the transfers, without waiting.
+-- The figures come from CANN's communication analysis (Level1 and up). HCCS, PCIE and SIO are links of SDMA. The
+-- bandwidth is bytes / transfer time, without waiting.
 --
 -- @title Transports
 -- @grain run_id, step, transport
@@ -17,11 +17,11 @@
 -- @measure transfer_count sum
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
--- @column transport category RDMA, SDMA, HCCS, PCIE, SIO
+-- @column transport category RDMA, SDMA, HCCS, PCIE or SIO
 -- @column transfer_count count Collectives that used it
 -- @column bytes bytes Bytes moved
--- @column transit_duration_ns duration_ns Time of the transfers
--- @column transport_bandwidth bandwidth Bytes / time
+-- @column transit_duration_ns duration_ns Transfer time
+-- @column transport_bandwidth bandwidth Bytes / transfer time
 select
     run_id,
     step,

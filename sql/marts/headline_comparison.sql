@@ -1,10 +1,12 @@
--- How the E2E time of two runs differs and where: one row per pair of scopes, device and metric, E2E Time and its parts.
+-- How much the E2E time of two runs differs, and where: one row per pair of scopes, device and metric, E2E Time and its
+-- parts.
 --
--- The parts sum to E2E Time, and their differences to its difference. Where a side does not tell copies, Free Time is a part, and SDMA
--- and Free stand below it, not known. Whole runs that recorded different numbers of steps do not compare: for them, the
--- figures are averages over complete steps, as `scope` says, each rounded once, so that the parts sum to theirs within a
--- nanosecond a part. Devices are matched by their place among the run's devices. Where a run has no device activities, the headline is Host
--- Wall Clock, from the first start to the last end of host calls.
+-- The parts sum to E2E Time, and their differences to its difference. Where one side did not record copies, Free Time
+-- is a part; SDMA and Free lie below it, without a difference. Whole runs with different numbers of steps are not
+-- comparable: their rows are averages over complete steps, and `scope` says so. Each average is rounded by itself, so
+-- the parts sum to E2E Time within a nanosecond per part. Devices match by their position among the run's devices.
+-- Where a run has no device activities, the headline is Host Wall Clock, from the first start to the last end of host
+-- calls.
 --
 -- @title Headline
 -- @sheet Summary
@@ -12,20 +14,20 @@
 -- @position 0
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, device_ordinal, metric
 -- @order device_ordinal nulls first, metric_order
--- @column base_run_id id Run compared with
+-- @column base_run_id id Base run
 -- @column base_step id Its step; −1 for the average step, NULL for the whole run
--- @column comparison_run_id id Run compared
+-- @column comparison_run_id id Comparison run
 -- @column comparison_step id Its step; −1 for the average step, NULL for the whole run
--- @column device_ordinal id Place of the device among the run's devices, from 0; NULL for the host
--- @column scope category step, whole run, average complete step, or average step where no run has device activities
+-- @column device_ordinal id Position of the device among the run's devices, from 0; NULL for the host
+-- @column scope category step, whole run, average complete step, or average step if neither run has device activities
 -- @column metric name Metric
 -- @column depth depth 0 for E2E Time and Host Wall Clock, 1 for the parts of E2E Time
--- @column metric_order id Place among the metrics
+-- @column metric_order id Position in the list of metrics
 -- @column base_duration_ns duration_ns Time, base
 -- @column comparison_duration_ns duration_ns Time, comparison
 -- @column diff_duration_ns duration_ns Time, comparison − base
 -- @column ratio_duration_ns ratio Time, comparison / base
--- @column share_of_diff share Part of the difference of E2E Time
+-- @column share_of_diff share Share of the difference in E2E Time
 with
 whole as (
     select
@@ -85,7 +87,7 @@ matched as (
     qualify starts_with(scope, 'average') = bool_or(starts_with(scope, 'average')) over pair
 ),
 
--- What is known of each device, and of the pair: not measured is NULL.
+-- Which devices, and which pairs, have E2E times: what was not measured is NULL.
 known as (
     select
         *,

@@ -19,7 +19,7 @@
 -- @column call_kind category operator, annotation or runtime
 -- @column call_count count Calls
 -- @column total_duration_ns duration_ns Sum of durations
--- @column self_duration_ns duration_ns Sum of durations not covered by calls inside
+-- @column self_duration_ns duration_ns Sum of durations without nested calls
 -- @column average_duration_ns duration_ns Average duration, rounded to the nanosecond
 -- @column max_duration_ns duration_ns Longest
 -- @column min_duration_ns duration_ns Shortest

@@ -1,7 +1,7 @@
--- How long the host was at work: one row per run and step.
+-- Host time: one row per run and step.
 --
--- The wall clock goes from the first start to the last end of host calls (operators, annotations and calls of the runtime), on all threads. It is
--- what runs without device activities are compared by.
+-- The wall clock runs from the first start to the last end of host calls (operators, annotations and runtime calls) on
+-- all threads. Runs without device activities are compared by it.
 --
 -- @title Host time
 -- @grain run_id, step
@@ -11,7 +11,7 @@
 -- @column step id Step; NULL for the whole run
 -- @column wall_clock_ns duration_ns From the first start to the last end
 -- @column host_call_count count Host calls
--- @column total_duration_ns duration_ns Sum of their durations, nested calls counted each time
+-- @column total_duration_ns duration_ns Sum of their durations; nested calls count again
 select
     run_id,
     step,

@@ -1,8 +1,9 @@
 -- Kernels by name and shapes: one row per run, step, kernel name, class and shapes.
 --
--- Collectives are kernels too, with the class Communication; copies written as kernels have the class Copy. Shapes are those
--- of the launching operator's inputs; on an Ascend device those of the kernel's own, NULL where the profiler's level has none.
--- Comparisons pair kernels by `kernel_key`, the name without what differs between builds (`seeds.kernel_numbering`).
+-- Collectives are kernels too, of class Communication; copies written as kernels have class Copy. Shapes are those of
+-- the launching operator's inputs. On an Ascend device they are the kernel's own, NULL if the profiler level has none.
+-- Comparisons pair kernels by `kernel_key`, the name without parts that differ between builds
+-- (`seeds.kernel_numbering`).
 --
 -- @title Kernels
 -- @grain run_id, step, kernel_name, kernel_type, accelerator_core, kernel_class, kernel_unit, class_rule, input_shapes
@@ -11,10 +12,10 @@
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column kernel_name name Name
--- @column kernel_type name Type of operator that the device executes, where the profiler records one
--- @column accelerator_core category Unit that it ran on, where the profiler records one
+-- @column kernel_type name Type of operator that the device executes, if the profiler records one
+-- @column accelerator_core category Unit that it ran on, if the profiler records one
 -- @column kernel_class category Class
--- @column kernel_unit category Cube (matrix unit) or Vector; for the class Vector, Trans or No Trans
+-- @column kernel_unit category Cube (matrix unit) or Vector; for class Vector, Trans or No Trans
 -- @column class_rule text Rule that decided the class
 -- @column input_shapes text Shapes of the inputs
 -- @column call_count count Calls
@@ -22,7 +23,7 @@
 -- @column average_duration_ns duration_ns Average duration, rounded to the nanosecond
 -- @column max_duration_ns duration_ns Longest
 -- @column min_duration_ns duration_ns Shortest
--- @column kernel_key name What names the kernel across executions: its type, or its name without numbers of lambdas and the like
+-- @column kernel_key name Identifies the kernel across executions: its type, or its name without numbers of lambdas and the like
 with
 counted as (
     select

@@ -1,10 +1,10 @@
--- Kernels by what they are compared by: one row per run, step, way of matching, kernel and shapes.
+-- Kernels as comparisons match them: one row per run, step, way of matching, kernel and shapes.
 --
--- Kernels of GPUs are matched by name and the shapes of the launching operator, those of Ascend devices by type and their own shapes.
--- Names that differ only in what builds number differently (lambdas, Inductor's kernels, hashes: `seeds.kernel_numbering`) match: a row
--- adds them up, says how many they are, and bears what they have in common. Between devices of two kinds no kernel has a
--- twin: there the framework's operators that launched kernels are matched, by name and shapes; `marts.operator_kernel` names the
--- kernels of each.
+-- Kernels of GPUs match by name and the launching operator's shapes, those of Ascend devices by type and their own
+-- shapes. Names match if they differ only in parts that each build numbers anew (lambdas, Inductor's kernels, hashes:
+-- `seeds.kernel_numbering`). Such a row sums the kernels, counts them, and shows what their names have in common. A GPU
+-- and an Ascend device share no kernels: there, the framework operators that launched kernels match, by name and
+-- shapes; `marts.operator_kernel` names the kernels of each.
 --
 -- @title Kernels
 -- @grain run_id, step, matched_by, kernel_key, input_shapes
@@ -25,9 +25,9 @@
 -- @counted call_count
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
--- @column matched_by category kernel, type or operator
--- @column kernel_key name Kernel, its name without what builds number; its type; or the operator that launched
--- @column common_name name Kernel (`*` for numbers that differ), its type, or the operator that launched, as `matched_by` says
+-- @column matched_by category How it is matched: kernel, type or operator
+-- @column kernel_key name Kernel name without build numbers, kernel type, or launching operator
+-- @column common_name name Kernel name (`*` for numbers that differ), its type, or the launching operator, as `matched_by` says
 -- @column input_shapes text Shapes of the inputs
 -- @column kernel_class category Class
 -- @column total_duration_ns duration_ns Sum of durations
@@ -35,8 +35,8 @@
 -- @column max_duration_ns duration_ns Longest
 -- @column min_duration_ns duration_ns Shortest
 -- @column call_count count Calls
--- @column kernel_name name Kernel in full; of several the one with most time
--- @column kernel_name_count count Different kernels that the row adds up
+-- @column kernel_name name Full kernel name (of several, the one with the most time)
+-- @column kernel_name_count count Different kernels that the row sums up
 with
 kernel as (
     select

@@ -1,7 +1,8 @@
--- Kernels by type and unit: one row per run, step, type of kernel and accelerator core.
+-- Kernels by type and unit: one row per run, step, kernel type and accelerator core.
 --
--- Ascend profilers record the type; collectives are left out, as in CANN's own table of sums, which is shown beside where the profile
--- has it. Where a profile has that table alone, its sums are the figures of the whole run.
+-- Ascend profilers record the type. Collectives are left out, as in CANN's own `op_statistic` table, whose figures are
+-- shown next to these if the profile has it. If the profile has only that table, it provides the figures of the whole
+-- run.
 --
 -- @title Kernel types
 -- @grain run_id, step, kernel_type, accelerator_core
@@ -16,8 +17,8 @@
 -- @column average_duration_ns duration_ns Average duration, rounded to the nanosecond
 -- @column max_duration_ns duration_ns Longest
 -- @column min_duration_ns duration_ns Shortest
--- @column recorded_call_count count Calls in CANN's own table
--- @column recorded_duration_ns duration_ns Sum of durations in CANN's own table
+-- @column recorded_call_count count Calls according to `op_statistic`
+-- @column recorded_duration_ns duration_ns Sum of durations according to `op_statistic`
 with
 counted as (
     select

@@ -1,7 +1,6 @@
--- Kernels by what they are compared by, their type or the operator that launched: one row per run, step, way of matching, type and
--- accelerator core.
+-- Kernels as comparisons of types match them: one row per run, step, way of matching, type and accelerator core.
 --
--- Where one of the runs is of a GPU, the operator of the framework that launched stands for the type.
+-- If one of the runs is from a GPU, the framework operator that launched the kernel takes the place of the type.
 --
 -- @title Kernel types
 -- @grain run_id, step, matched_by, kernel_type, accelerator_core
@@ -19,8 +18,8 @@
 -- @counted call_count
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
--- @column matched_by category type or operator
--- @column kernel_type name Type of kernel, or the operator that launched
+-- @column matched_by category How it is matched: type or operator
+-- @column kernel_type name Kernel type, or launching operator
 -- @column accelerator_core category Unit that it ran on
 -- @column total_duration_ns duration_ns Sum of durations
 -- @column average_duration_ns duration_ns Average duration

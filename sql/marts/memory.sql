@@ -9,12 +9,12 @@
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column device id Device
--- @column operator_name name Innermost operator, (no operator) without one
+-- @column operator_name name Innermost operator, or `(no operator)`
 -- @column allocation_count count Allocations
 -- @column allocated_bytes bytes Sum of their sizes
--- @column max_allocation_bytes bytes Largest
--- @column released_count count Allocations freed within the recording; NULL where none has an address
--- @column held_duration_ns duration_ns Sum of the times until those frees
+-- @column max_allocation_bytes bytes Largest allocation
+-- @column released_count count Allocations freed within the recording; NULL if none has an address
+-- @column held_duration_ns duration_ns Sum of the times from allocation to free
 select
     run_id,
     step,

@@ -1,7 +1,8 @@
--- Memory that operator calls of two runs allocated, paired one by one: one row per pair of scopes and pair of calls of which one allocated.
+-- Memory that operator calls of two runs allocated, paired one by one: one row per pair of scopes and pair of calls, if
+-- either allocated.
 --
--- Calls are paired as in `marts.operator_detail_comparison`, outermost operators only. An allocation counts for the outermost
--- operator open on its thread. A missing side counts as nothing in a difference.
+-- Calls pair as in `marts.operator_detail_comparison`, outermost operators only. An allocation counts for the outermost
+-- operator open on its thread. A missing side counts as 0 in a difference.
 --
 -- @title Memory, call by call
 -- @sheet MemoryCompare
@@ -11,11 +12,11 @@
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, row_order
 -- @order row_order
 -- @rank diff_allocated_bytes
--- @column base_run_id id Run compared with
+-- @column base_run_id id Base run
 -- @column base_step id Its step; −1 for the average step, NULL for the whole run
--- @column comparison_run_id id Run compared
+-- @column comparison_run_id id Comparison run
 -- @column comparison_step id Its step; −1 for the average step, NULL for the whole run
--- @column row_order id Place of the row
+-- @column row_order id Position of the row
 -- @column base_operator_name name Operator, base
 -- @column base_input_shapes text Shapes of its inputs, base
 -- @column base_input_types text Types of its inputs, base

@@ -1,4 +1,4 @@
--- Device memory by operator, devices summed: one row per run, step and operator.
+-- Device memory by operator, summed over devices: one row per run, step and operator.
 --
 -- `marts.memory` has each device.
 --
@@ -16,10 +16,10 @@
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column operator_name name Innermost operator that allocated
--- @column allocated_bytes bytes Allocated
+-- @column allocated_bytes bytes Bytes allocated
 -- @column allocation_count count Allocations
 -- @column max_allocation_bytes bytes Largest allocation
--- @column held_duration_ns duration_ns Time until the free, summed
+-- @column held_duration_ns duration_ns Sum of the times from allocation to free
 select
     run_id,
     step,

@@ -1,8 +1,8 @@
 -- Peaks of device memory: one row per run, step and device with memory events.
 --
--- Peaks are over the totals that the allocator reports after each event; on Ascend devices also over the samples of all components
--- (framework, CANN, process), so that the peak reserved is the memory in use. Events that do not pair up are counted, among those
--- that have an address; NULL where none has.
+-- Peaks are taken over the totals that the allocator reports after each event. On Ascend devices they also cover the
+-- samples of all components (framework, CANN, process), so the reserved peak is the memory in use. Events that do not
+-- pair up are counted among those with an address; the counts are NULL if none has one.
 --
 -- @title Memory peak
 -- @grain run_id, step, device
@@ -17,13 +17,13 @@
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column device id Device
--- @column device_ordinal id Place of the device among the run's devices, from 0
--- @column peak_allocated_bytes bytes Most allocated
--- @column peak_reserved_bytes bytes Most reserved by the allocator
+-- @column device_ordinal id Position of the device among the run's devices, from 0
+-- @column peak_allocated_bytes bytes Peak of allocated memory
+-- @column peak_reserved_bytes bytes Peak of memory that the allocator reserved
 -- @column allocation_count count Allocations
 -- @column free_count count Frees
--- @column unmatched_free_count count Frees of blocks that were not allocated within the recording
--- @column allocated_twice_count count Allocations whose address is allocated again before a free
+-- @column unmatched_free_count count Frees of blocks allocated before the recording
+-- @column allocated_twice_count count Allocations whose address is allocated again before it is freed
 select
     run_id,
     step,

@@ -1,4 +1,5 @@
--- What runs are compared by as a whole, the overall metrics of devices and the wall clock of the host: one row per run, step, device and metric.
+-- Overall metrics of devices and the wall clock of the host, as comparisons use them: one row per run, step, device and
+-- metric.
 --
 -- @title Overall metrics
 -- @grain run_id, step, device_ordinal, metric
@@ -18,16 +19,16 @@
 -- @counted call_count
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
--- @column device_ordinal id Place of the device among the run's devices, from 0; NULL for the host
+-- @column device_ordinal id Position of the device among the run's devices, from 0; NULL for the host
 -- @column metric name Metric
--- @column parent_metric name Metric that it is a part of
+-- @column parent_metric name Metric that contains it
 -- @column depth depth Depth in the tree
--- @column is_part flag Is it one of the parts that E2E Time is the sum of?
--- @column metric_order id Place in the tree, as a path: the same for a metric in every run
+-- @column is_part flag Is it one of the parts that sum to E2E Time?
+-- @column metric_order id Position in the tree, as a path; a metric has the same one in every run
 -- @column duration_ns duration_ns Time
--- @column share_of_e2e share Part of E2E Time
--- @column call_count count Activities or calls that it stands for
--- @column total_duration_ns duration_ns Sum of their durations, overlaps counted each time
+-- @column share_of_e2e share Share of E2E Time
+-- @column call_count count Activities or calls that it sums up
+-- @column total_duration_ns duration_ns Sum of their durations (overlaps count more than once)
 select
     run_id,
     step,

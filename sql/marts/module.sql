@@ -1,9 +1,9 @@
 -- nn.Modules and the device time that they launched: one row per run, step and module.
 --
--- A module's name joins the names of the modules around it: /Net_0/Linear_3; its backward pass is a row of its own, named
--- `[ BACKWARD ]/Net_0/Linear_3`. What lies inside a call of the optimizer has that call's name, and what is outside any module
--- the empty name, so that self times sum to the device total. A module that runs again during the backward pass
--- (activation checkpointing) is a module there as in the forward pass. A run without calls of modules or of the optimizer has no rows.
+-- The name of a module joins the names of its parents and its own: /Net_0/Linear_3. Its backward pass is a row of its
+-- own, `[ BACKWARD ]/Net_0/Linear_3`. Work inside an optimizer call has that call's name, and work outside any module
+-- the empty name, so self times sum to the device total. A module that runs again in the backward pass (activation
+-- checkpointing) counts as in the forward pass. A run without calls of modules or of the optimizer has no rows.
 --
 -- @title Modules
 -- @grain run_id, step, module_name
@@ -11,19 +11,19 @@
 -- @materialized
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
--- @column module_name name Name with those of the modules around it
--- @column parent_name name Name of the module around it
--- @column module_class name Class
--- @column module_level depth Modules around it, itself counted; 0 outside any module
+-- @column module_name name Names from the outermost module down
+-- @column parent_name name Name of the parent module
+-- @column module_class name Class of the module
+-- @column module_level depth Nesting depth, 1 for an outermost module; 0 outside any module
 -- @column is_backward flag Is it the backward pass?
--- @column forward_name name Name of the module whose pass it is, without the mark
--- @column first_start_ns timestamp_ns Start of its first call in the run, of the forward pass for the backward pass
--- @column call_stack text Python functions around that call, outermost first, a line each
--- @column call_count count Calls on the host; NULL for the backward pass, which is no call
+-- @column forward_name name Name of the module without the mark of the backward pass
+-- @column first_start_ns timestamp_ns Start of the module's first call in the run; for a backward pass, of the first forward call
+-- @column call_stack text Python functions around that call, outermost first, one per line
+-- @column call_count count Calls on the host; NULL for the backward pass, which has no calls of its own
 -- @column host_duration_ns duration_ns Sum of their durations
--- @column device_activity_count count Device activities launched, without those of modules inside; NULL where the run has none at all
--- @column device_self_duration_ns duration_ns Sum of their durations
--- @column device_total_duration_ns duration_ns The same with those of modules inside
+-- @column device_activity_count count Device activities launched, without nested modules; NULL if the run has none
+-- @column device_self_duration_ns duration_ns Sum of their durations, without nested modules
+-- @column device_total_duration_ns duration_ns Sum of durations, with nested modules
 with recursive
 path as materialized (select * from intermediate.int_module_first_call),
 
@@ -66,7 +66,7 @@ placed as materialized (
     left join path on self.run_id = path.run_id and self.module_path = path.module_path
 ),
 
--- From the deepest level up, so that each module is added to the one around it once.
+-- From the deepest level up, so that each module adds to its parent once.
 device as (
     select *, device_self_duration_ns as device_total_duration_ns
     from placed

@@ -1,11 +1,12 @@
--- Modules of two runs side by side, in the order of the model: one row per pair of scopes, module and operator; `[ TOTAL ]` is the module itself.
+-- Modules of two runs side by side, in the order of the model: one row per pair of scopes, module and operator; `[
+-- TOTAL ]` is the module itself.
 --
--- Modules are paired from the outermost down: within two that are paired, those inside by the longest common subsequence of
--- their classes in the order of their first calls, so that a layer that one side lacks moves no other. A wrapper that one side
--- lacks (`seeds.module_wrapper`) has a row, but what it wraps is paired with what stands in its place there. The variable
--- `op_name_map` maps classes and operators of both sides. The backward pass pairs as the forward pass does. Within two
--- modules operators are paired by name. A missing side counts as nothing in a difference. What is outside any module comes last,
--- so that a module stands below the nearest one above it with a lower level.
+-- Modules pair from the outermost down. Inside two paired modules, their children pair by the longest common
+-- subsequence of classes, in the order of first calls: a layer that one side lacks does not shift the others. A wrapper
+-- that only one side has (`seeds.module_wrapper`) keeps its row; the modules inside it pair as if it were not there.
+-- The variable `op_name_map` maps classes and operators of both sides. The backward pass pairs as the forward pass
+-- does. Operators pair by name. A missing side counts as 0 in a difference. Work outside any module comes last. The
+-- parent of a module is the nearest row above it with a lower level.
 --
 -- @title Modules
 -- @sheet ModuleCompareStatistic
@@ -17,31 +18,31 @@
 -- @rank diff_device_self_duration_ns
 -- @path module_name, base_module_name, comparison_module_name
 -- @long Half of it lists the columns of two sides, and a comparison has one body.
--- @column base_run_id id Run compared with
+-- @column base_run_id id Base run
 -- @column base_step id Its step; −1 for the average step, NULL for the whole run
--- @column comparison_run_id id Run compared
+-- @column comparison_run_id id Comparison run
 -- @column comparison_step id Its step; −1 for the average step, NULL for the whole run
--- @column row_order id Place of the row
--- @column module_class name Class, of the base where it has the module
--- @column module_level depth Modules around it on either side, itself counted; 0 outside any module
--- @column module_name name Name with those of the modules around it, of the base where it has the module
--- @column operator_name name Outermost operator of the module, `[ TOTAL ]` for the module itself
+-- @column row_order id Position of the row
+-- @column module_class name Class; the base's if it has the module
+-- @column module_level depth Nesting depth over both sides, 1 for an outermost module; 0 outside any module
+-- @column module_name name Names from the outermost module down; the base's if it has the module
+-- @column operator_name name Outermost operator of the module; `[ TOTAL ]` for the module itself
 -- @column base_module_name name Name, base
--- @column base_kernels text Kernels of the operator: how often, name, nanoseconds, base
--- @column base_device_self_duration_ns duration_ns Device time without modules inside, base
+-- @column base_kernels text Kernels of the operator: count, name, nanoseconds, base
+-- @column base_device_self_duration_ns duration_ns Device time without nested modules, base
 -- @column base_device_activity_count count Device activities, base
--- @column base_device_total_duration_ns duration_ns Device time with modules inside, base
+-- @column base_device_total_duration_ns duration_ns Device time with nested modules, base
 -- @column base_call_stack text Python functions around the module's first call, base
 -- @column comparison_module_name name Name, comparison
--- @column comparison_kernels text Kernels of the operator: how often, name, nanoseconds, comparison
--- @column comparison_device_self_duration_ns duration_ns Device time without modules inside, comparison
+-- @column comparison_kernels text Kernels of the operator: count, name, nanoseconds, comparison
+-- @column comparison_device_self_duration_ns duration_ns Device time without nested modules, comparison
 -- @column comparison_device_activity_count count Device activities, comparison
--- @column comparison_device_total_duration_ns duration_ns Device time with modules inside, comparison
+-- @column comparison_device_total_duration_ns duration_ns Device time with nested modules, comparison
 -- @column comparison_call_stack text Python functions around the module's first call, comparison
--- @column diff_device_self_duration_ns duration_ns Device time without modules inside, comparison − base
--- @column diff_device_total_duration_ns duration_ns Device time with modules inside, comparison − base
--- @column ratio_device_total_duration_ns ratio Device time with modules inside, comparison / base
--- @column own_name name Name without those of the modules around it, of both sides where they differ; NULL for an operator
+-- @column diff_device_self_duration_ns duration_ns Device time without nested modules, comparison − base
+-- @column diff_device_total_duration_ns duration_ns Device time with nested modules, comparison − base
+-- @column ratio_device_total_duration_ns ratio Device time with nested modules, comparison / base
+-- @column own_name name Name without its parents'; both sides' names where they differ; NULL for an operator
 with
 tree as not materialized (
     select run_id, step, macros.tree(place, place, parent_place, alignment_key, is_wrapper) as nodes
@@ -69,7 +70,8 @@ pair as (
     from opened
 ),
 
--- Sequence and module are joined by scope here, not each with the pair: else every step's modules could meet those of every other.
+-- Sequence and module join by scope here: if each joined the pair by itself, modules of one step could meet those of
+-- every other step.
 placed as not materialized (
     select
         sequence.run_id,

@@ -1,8 +1,9 @@
--- Module calls of two runs paired one by one, with their operators: one row per pair of scopes and pair of nodes, or node that the other side lacks.
+-- Module calls of two runs paired one by one, with their operators: one row per pair of scopes and pair of nodes; a
+-- node that one side lacks is a row, too.
 --
--- From the outermost calls down, within two that are paired, module calls are paired by their class and operators by their name, by
--- the longest common subsequence in the order of time; forward with forward, backward with backward. `[ TOTAL ]` is the
--- call itself. Operators without device work are left out. A missing side counts as nothing in a difference.
+-- Nodes pair from the outermost calls down: inside two paired calls, module calls pair by class and operators by name,
+-- by the longest common subsequence in time order. Forward pairs with forward, backward with backward. `[ TOTAL ]` is
+-- the call itself. Operators without device work are left out. A missing side counts as 0 in a difference.
 --
 -- @title Modules, call by call
 -- @sheet ModuleCompare
@@ -13,30 +14,30 @@
 -- @order row_order
 -- @rank diff_device_self_duration_ns
 -- @path base_module_name, comparison_module_name
--- @column base_run_id id Run compared with
+-- @column base_run_id id Base run
 -- @column base_step id Its step; −1 for the average step, NULL for the whole run
--- @column comparison_run_id id Run compared
+-- @column comparison_run_id id Comparison run
 -- @column comparison_step id Its step; −1 for the average step, NULL for the whole run
--- @column row_order id Place of the row
--- @column module_class name Class, of the base where it has the call
--- @column module_level depth Modules around it on either side, itself counted; NULL outside any module
+-- @column row_order id Position of the row
+-- @column module_class name Class; the base's if it has the call
+-- @column module_level depth Nesting depth over both sides, 1 for an outermost module; NULL outside any module
 -- @column base_module_name name Name of the module, base
--- @column base_operator_name name Operator, `[ TOTAL ]` for the call itself, base
+-- @column base_operator_name name Operator (`[ TOTAL ]` for the call itself), base
 -- @column base_input_shapes text Shapes of its inputs, base
 -- @column base_kernels text Kernels and copies: name, nanoseconds, base
--- @column base_device_activity_count count Device activities, without modules inside, base
--- @column base_device_self_duration_ns duration_ns Device time without modules inside, base
--- @column base_device_total_duration_ns duration_ns Device time with modules inside, base
+-- @column base_device_activity_count count Device activities, without nested modules, base
+-- @column base_device_self_duration_ns duration_ns Device time without nested modules, base
+-- @column base_device_total_duration_ns duration_ns Device time with nested modules, base
 -- @column comparison_module_name name Name of the module, comparison
--- @column comparison_operator_name name Operator, `[ TOTAL ]` for the call itself, comparison
+-- @column comparison_operator_name name Operator (`[ TOTAL ]` for the call itself), comparison
 -- @column comparison_input_shapes text Shapes of its inputs, comparison
 -- @column comparison_kernels text Kernels and copies: name, nanoseconds, comparison
--- @column comparison_device_activity_count count Device activities, without modules inside, comparison
--- @column comparison_device_self_duration_ns duration_ns Device time without modules inside, comparison
--- @column comparison_device_total_duration_ns duration_ns Device time with modules inside, comparison
--- @column diff_device_self_duration_ns duration_ns Device time without modules inside, comparison − base
--- @column diff_device_total_duration_ns duration_ns Device time with modules inside, comparison − base
--- @column ratio_device_total_duration_ns ratio Device time with modules inside, comparison / base
+-- @column comparison_device_activity_count count Device activities, without nested modules, comparison
+-- @column comparison_device_self_duration_ns duration_ns Device time without nested modules, comparison
+-- @column comparison_device_total_duration_ns duration_ns Device time with nested modules, comparison
+-- @column diff_device_self_duration_ns duration_ns Device time without nested modules, comparison − base
+-- @column diff_device_total_duration_ns duration_ns Device time with nested modules, comparison − base
+-- @column ratio_device_total_duration_ns ratio Device time with nested modules, comparison / base
 with
 node as not materialized (
     select

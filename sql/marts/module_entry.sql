@@ -1,4 +1,5 @@
--- Modules and their operators, as comparisons show them: one row per run, step, module and operator, `[ TOTAL ]` for the module itself.
+-- Modules and their operators, as comparisons show them: one row per run, step, module and operator; `[ TOTAL ]` is the
+-- module itself.
 --
 -- @title Modules and operators
 -- @grain run_id, step, module_name, operator_key
@@ -6,13 +7,13 @@
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column module_name name Name, as in `marts.module`
--- @column operator_key name Name of the operator, mapped
+-- @column operator_key name Name of the operator, mapped by `op_name_map`; `[ TOTAL ]` for the module itself
 -- @column module_class name Class of the module
--- @column module_level depth Modules around it, itself counted
--- @column kernels text Kernels of the operator
+-- @column module_level depth Nesting depth, 1 for an outermost module
+-- @column kernels text Kernels of the operator: count, name, nanoseconds
 -- @column device_activity_count count Device activities
--- @column device_self_duration_ns duration_ns Device time without modules inside
--- @column device_total_duration_ns duration_ns Device time with modules inside; of an operator the same as without
+-- @column device_self_duration_ns duration_ns Device time without nested modules
+-- @column device_total_duration_ns duration_ns Device time with nested modules; for an operator, the same as without
 -- @column call_stack text Python functions around the module's first call
 select
     run_id,

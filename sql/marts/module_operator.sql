@@ -1,7 +1,7 @@
 -- Operators of each module and the device time that they launched: one row per run, step, module and operator name.
 --
--- An operator is the outermost one of the module call. Times are without those of modules inside, so that the rows of a
--- module sum to its self time. Device time without an operator has rows named in parentheses.
+-- An operator here is the outermost one inside the module call. Times exclude nested modules, so the rows of a module
+-- sum to its self time. Device time without an operator has rows named in parentheses.
 --
 -- @title Operators of modules
 -- @grain run_id, step, module_name, operator_name
@@ -9,9 +9,9 @@
 -- @materialized
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
--- @column module_name name Name with those of the modules around it, as in `marts.module`
--- @column operator_name name Outermost operator of the module call, or why there is none
--- @column kernels text Kernels and copies, largest first: how often, name, nanoseconds, a line each
+-- @column module_name name Names from the outermost module down, as in `marts.module`
+-- @column operator_name name Outermost operator of the module call, or the reason for its absence
+-- @column kernels text Kernels and copies, longest first: count, name, nanoseconds, one per line
 -- @column device_activity_count count Device activities launched
 -- @column device_self_duration_ns duration_ns Sum of their durations
 with

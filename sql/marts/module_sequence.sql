@@ -1,15 +1,16 @@
--- Modules of a scope in the order of their first calls: one row per run, step and module, the place outside any module last.
+-- Modules of a scope in the order of their first calls: one row per run, step and module; work outside any module comes
+-- last.
 --
 -- @title Modules in order
 -- @grain run_id, step, place
 -- @order run_id, step, place
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
--- @column place id Place, from 1
--- @column parent_place id Place of the module around it
--- @column forward_name name Name of the module, without a mark of the backward pass
--- @column alignment_key name What it is paired by: its class, mapped
--- @column is_wrapper flag Is it a wrapper, in whose place what it wraps is paired where the other side lacks it?
+-- @column place id Position, from 1
+-- @column parent_place id Position of the parent module
+-- @column forward_name name Name of the module, without the mark of the backward pass
+-- @column alignment_key name Its class, mapped by `op_name_map`: modules pair by it
+-- @column is_wrapper flag Is it a wrapper? If the other side lacks it, the modules inside it pair in its place
 with
 module as not materialized (
     select

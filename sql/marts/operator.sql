@@ -1,8 +1,8 @@
 -- Top-level operators and the device time that they launched: one row per run, step and operator name.
 --
--- Device time without an operator has rows of its own, named in parentheses: no operator around the launch, no launch in
--- the trace, or a graph launch. Sums over the rows equal the device total. A call that goes on when all operators around its start
--- have ended is outermost from then on, and counts.
+-- Device time without an operator has rows of its own, named in parentheses after the reason: no operator around the
+-- launch, no launch in the trace, or a graph launch. The rows sum to the device total. A call that outlasts every
+-- operator around its start is an outermost one from then on, and counts.
 --
 -- @title Operators
 -- @grain run_id, step, operator_name
@@ -17,13 +17,13 @@
 -- @counted call_count
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
--- @column operator_name name Top-level operator, or why there is none
+-- @column operator_name name Top-level operator, or the reason for its absence
 -- @column call_count count Calls on the host; NULL for device time without an operator
 -- @column host_duration_ns duration_ns Sum of their durations on the host
--- @column device_activity_count count Device activities launched; NULL where the run has none at all
+-- @column device_activity_count count Device activities launched (NULL if the run has none)
 -- @column device_duration_ns duration_ns Sum of their durations
 with
--- Threads where calls cross: none, in most traces.
+-- Threads on which calls overlap without nesting: most traces have none.
 crossed as (
     select distinct run_id, pid, tid from intermediate.int_host_call where outlives_parent
 ),
@@ -35,7 +35,7 @@ outlasting as (
     inner join intermediate.int_host_call as outermost
         on call.run_id = outermost.run_id and call.top_operator_index = outermost.event_index
     where call.call_kind = 'operator' and call.end_ns > outermost.end_ns
-    -- Whatever else is around its start also outlasts its own outermost one, so that no other call needs to be looked at.
+    -- A call around it that ends later outlasts its own outermost operator, too: comparing within this set is enough.
     qualify call.end_ns > coalesce(
         max(call.end_ns) over (
             partition by call.run_id, call.pid, call.tid order by call.start_ns, call.end_ns desc, call.event_index

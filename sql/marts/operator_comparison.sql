@@ -1,7 +1,8 @@
 -- Top-level operators of two runs side by side: one row per pair of scopes and operator name.
 --
--- A missing side counts as nothing in a difference. With the variable `max_kernel_num` operators with more device activities are
--- opened into those inside, call by call, as in `marts.operator_detail_comparison`; host time is then not counted.
+-- A missing side counts as 0 in a difference. If the variable `max_kernel_num` is set, an operator with more device
+-- activities than that is opened into its nested operators, call by call, as in `marts.operator_detail_comparison`;
+-- host times are then NULL.
 --
 -- @title Operators
 -- @sheet OperatorCompareStatistic
@@ -11,11 +12,11 @@
 -- @order diff_device_duration_ns desc, diff_host_duration_ns desc, operator_name
 -- @rank diff_device_duration_ns, diff_host_duration_ns
 -- @counted call_count
--- @column base_run_id id Run compared with
+-- @column base_run_id id Base run
 -- @column base_step id Its step; −1 for the average step, NULL for the whole run
--- @column comparison_run_id id Run compared
+-- @column comparison_run_id id Comparison run
 -- @column comparison_step id Its step; −1 for the average step, NULL for the whole run
--- @column operator_name name Top-level operator, or why there is none
+-- @column operator_name name Top-level operator, or the reason for its absence
 -- @column base_device_duration_ns duration_ns Device time launched, base
 -- @column base_device_activity_count count Device activities, base
 -- @column base_call_count count Calls on the host, base

@@ -1,9 +1,10 @@
--- Operator calls of two runs paired one by one: one row per pair of scopes and pair of operator calls, or call that the other side lacks.
+-- Operator calls of two runs paired one by one: one row per pair of scopes and pair of operator calls; a call that one
+-- side lacks is a row, too.
 --
--- Outermost operators are paired by the longest common subsequence of their names, step by step, forward with forward and
--- backward with backward; what has no partner stays in its place. Variables set what is matched: `use_input_shape` (names
--- and shapes), `op_name_map` (a map of names, applied to both sides), `max_kernel_num` (an operator with more kernels is opened
--- into those inside). A missing side counts as nothing in a difference.
+-- Outermost operators pair by the longest common subsequence of their names, step by step, forward with forward and
+-- backward with backward. A call without a partner stays at its position. Variables change this: `use_input_shape`
+-- matches by name and shapes, `op_name_map` maps names of both sides, and `max_kernel_num` opens an operator with more
+-- kernels into its nested operators. A missing side counts as 0 in a difference.
 --
 -- @title Operators, call by call
 -- @sheet OperatorCompare
@@ -13,21 +14,21 @@
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, row_order
 -- @order row_order
 -- @rank diff_device_duration_ns
--- @column base_run_id id Run compared with
+-- @column base_run_id id Base run
 -- @column base_step id Its step; −1 for the average step, NULL for the whole run
--- @column comparison_run_id id Run compared
+-- @column comparison_run_id id Comparison run
 -- @column comparison_step id Its step; −1 for the average step, NULL for the whole run
--- @column row_order id Place of the row
+-- @column row_order id Position of the row
 -- @column base_operator_name name Operator, base
 -- @column base_input_shapes text Shapes of its inputs, base
 -- @column base_input_types text Types of its inputs, base
--- @column base_kernels text Kernels and copies: name, class, stream, nanoseconds; of an opened pair those of its own, base
+-- @column base_kernels text Kernels and copies (of an opened pair only its own): name, class, stream, nanoseconds, base
 -- @column base_device_activity_count count Device activities launched, base
 -- @column base_device_duration_ns duration_ns Sum of their durations, base
 -- @column comparison_operator_name name Operator, comparison
 -- @column comparison_input_shapes text Shapes of its inputs, comparison
 -- @column comparison_input_types text Types of its inputs, comparison
--- @column comparison_kernels text Kernels and copies: name, class, stream, nanoseconds; of an opened pair those of its own, comparison
+-- @column comparison_kernels text Kernels and copies (of an opened pair only its own): name, class, stream, nanoseconds, comparison
 -- @column comparison_device_activity_count count Device activities launched, comparison
 -- @column comparison_device_duration_ns duration_ns Sum of their durations, comparison
 -- @column diff_device_duration_ns duration_ns Device time launched, comparison − base

@@ -1,7 +1,8 @@
 -- Kernels by the framework operator that launched them: one row per run, step, operator and shapes of its inputs.
 --
--- The operator is the outermost of the framework's dispatcher, the same on devices of every maker; kernels outside of any keep the
--- name of the top-level operator, or why there is none, in parentheses. Collectives and copies written as kernels are kernels, too.
+-- The operator is the outermost one of the framework's dispatcher, which is the same on all devices. Kernels outside of
+-- any keep the name of their top-level operator or the reason for its absence, in parentheses. Collectives, and copies
+-- written as kernels, are kernels too.
 --
 -- @title Kernels by operator
 -- @grain run_id, step, operator_name, operator_shapes
@@ -11,14 +12,14 @@
 -- @column step id Step; NULL for the whole run
 -- @column operator_name name Operator
 -- @column operator_shapes text Shapes of its inputs
--- @column main_kernel_name name Kernel, or its type, that takes most of the time
+-- @column main_kernel_name name Kernel (on Ascend devices, its type) that takes the most time
 -- @column kernel_class category Class of that kernel
 -- @column call_count count Kernels
 -- @column total_duration_ns duration_ns Sum of durations
 -- @column average_duration_ns duration_ns Average duration, rounded to the nanosecond
 -- @column max_duration_ns duration_ns Longest
 -- @column min_duration_ns duration_ns Shortest
--- @column kernel_name_count count Different kernels, or types
+-- @column kernel_name_count count Different kernels (on Ascend devices, types)
 with
 kernel as (
     select

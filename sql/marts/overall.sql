@@ -1,13 +1,14 @@
 -- Where the time of a device went: one row per run, step, device and metric; the metrics form a tree.
 --
--- E2E Time = Computing Time + Uncovered Communication Time + Free Time, and Free Time = SDMA + Free, exactly. E2E Time is
--- from the first start to the last end of device activities. Computing Time is split over classes of kernels: where
--- kernels overlap, the time counts for the one that started first, so that the classes sum to it, too. Communication Time
--- = Uncovered Communication Time + Overlapped Communication. On Ascend devices Uncovered Communication Time is shown by process
--- group, too, as waiting and transmitting: Group … sum to it and Overlap of Groups. A run without device activities has one row per metric of
--- the split, with no duration. The tree and its order are rows of `seeds.metric`. Where an Ascend profiler wrote an Overlap Analysis of the device, E2E Time and the parts of the whole run
--- are its own, also where the trace has no activities; it rounds each interval, so that the classes sum to its Computing Time within a nanosecond an interval. Tables of
--- kernels without a trace do not tell copies: SDMA and Free are not known then.
+-- E2E Time runs from the first start to the last end of device activities. E2E Time = Computing Time + Uncovered
+-- Communication Time + Free Time, and Free Time = SDMA + Free, exactly. Classes of kernels sum to Computing Time: where
+-- kernels overlap, the time counts for the one that started first. Communication Time = Uncovered Communication Time +
+-- Overlapped Communication. On Ascend devices each process group has a row (Group …), split into waiting and
+-- transmitting; these rows sum to Uncovered Communication Time + Overlap of Groups. A run without device activities has
+-- one row per metric of the split, without a duration. `seeds.metric` defines the tree and its order. If an Ascend
+-- profiler wrote an Overlap Analysis of the device, the whole run has the E2E Time and the parts of that analysis, even
+-- if the trace has no activities. The analysis rounds each interval, so the classes sum to its Computing Time within a
+-- nanosecond per interval. Tables of kernels without a trace do not record copies: SDMA and Free are then NULL.
 --
 -- @title Overall metrics
 -- @grain run_id, step, device, metric
@@ -16,16 +17,16 @@
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column device id Device; NULL without device activities
--- @column device_ordinal id Place of the device among the run's devices, from 0
+-- @column device_ordinal id Position of the device among the run's devices, from 0
 -- @column metric name Metric
--- @column parent_metric name Metric that it is a part of
+-- @column parent_metric name Metric that contains it
 -- @column depth depth Depth in the tree
--- @column is_part flag Is it one of the parts that E2E Time is the sum of?
--- @column metric_order id Place in the tree, as a path: the same for a metric in every run
+-- @column is_part flag Is it one of the parts that sum to E2E Time?
+-- @column metric_order id Position in the tree, as a path; a metric has the same one in every run
 -- @column duration_ns duration_ns Time
--- @column share_of_e2e share Part of E2E Time
--- @column call_count count Activities that it stands for
--- @column total_duration_ns duration_ns Sum of their durations, overlaps counted each time
+-- @column share_of_e2e share Share of E2E Time
+-- @column call_count count Activities that it sums up
+-- @column total_duration_ns duration_ns Sum of their durations (overlaps count more than once)
 with
 device as materialized (select * from intermediate.int_device_total),
 
@@ -55,7 +56,7 @@ split as (
     where device_activity_count = 0 and run_id not in (select run_id from intermediate.int_overlap)
 ),
 
--- In parts where several groups communicate at the same time, uncovered communication counts for each of them.
+-- While several groups communicate at once, uncovered communication counts for each of them.
 groups as (
     select
         wait.run_id,
@@ -70,7 +71,7 @@ groups as (
     having count(*) > 1
 ),
 
--- Metrics of the tree, then what a run adds below them: a branch, the place below it, and the levels down to it.
+-- Metrics of the tree, then those that a run adds below a branch: position below it, and levels down to it.
 metric as (
     select run_id, step, device, metric, metric as branch, duration_ns, call_count, total_duration_ns
     from split

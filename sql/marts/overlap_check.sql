@@ -1,7 +1,8 @@
--- The profiler's own Overlap Analysis held against the activities: one row per run, device and metric, of Ascend traces that have both.
+-- The profiler's own Overlap Analysis checked against the activities: one row per run, device and metric, of Ascend
+-- traces that have both.
 --
--- Each interval of the analysis is rounded to the nanosecond, so the two may differ by a nanosecond an interval or activity. A larger
--- difference means that the trace lacks activities, or that the analysis was made from others.
+-- The analysis rounds each interval to the nanosecond, so the two may differ by a nanosecond per interval or activity.
+-- A larger difference means that the trace lacks activities, or that the analysis comes from other ones.
 --
 -- @title Overlap Analysis check
 -- @grain run_id, device, metric
@@ -10,11 +11,11 @@
 -- @column run_id id Run
 -- @column device id Device
 -- @column metric name Metric
--- @column recorded_duration_ns duration_ns In the Overlap Analysis
--- @column computed_duration_ns duration_ns From the activities
+-- @column recorded_duration_ns duration_ns According to the Overlap Analysis
+-- @column computed_duration_ns duration_ns Computed from the activities
 -- @column difference_ns duration_ns Absolute difference
--- @column rounding_ns duration_ns What rounding alone may amount to
--- @column agrees flag Is the difference within that?
+-- @column rounding_ns duration_ns Largest difference that rounding alone explains
+-- @column agrees flag Is the difference within rounding?
 with
 computed as (
     select

@@ -1,18 +1,20 @@
--- What is wrong with a run's data: one row per kind of trouble met while reading, per quarantined activity, for host
--- calls without a usable time, per stream with suspect activities, for an Overlap Analysis that does not agree with the activities,
--- for collectives whose sizes contradict each other, for a named category of flows that links none, and per category of events that
--- are not understood, or lack their begin or end.
+-- Problems with a run's data: one row per kind of problem met while reading, quarantined activity, stream with suspect
+-- activities, category of unread events, or failed check.
+--
+-- Unread events are not understood, or a begin or end without its partner. Host calls without a usable time share one
+-- row. Checks fail for an Overlap Analysis that does not agree with the activities, for collectives whose sizes
+-- contradict each other, and for a flow category that a user named and that links no launch.
 --
 -- @title Problems
 -- @grain run_id, kind, event_index
 -- @order run_id, kind, event_index
 -- @materialized
 -- @column run_id id Run
--- @column kind category Kind of trouble
--- @column problem_count count How often
--- @column event_index id First event concerned, its place in the file
--- @column byte_offset count Where in the text of the file (decompressed, as UTF-8) the first is; NULL where that is not known
--- @column detail text What exactly, of the first
+-- @column kind category Kind of problem
+-- @column problem_count count Number of occurrences
+-- @column event_index id Position of the first affected event in the file
+-- @column byte_offset count Offset of the first one in the text of the file (decompressed, as UTF-8); NULL if not known
+-- @column detail text Details of the first occurrence
 select run_id, kind, problem_count, event_index, byte_offset, detail
 from staging.stg_problem
 union all by name

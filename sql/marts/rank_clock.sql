@@ -1,8 +1,9 @@
--- Clocks of the ranks of one execution, and how much of their communication was matched: one row per run of an execution with several.
+-- Clocks of the ranks of one execution, and how much of their communication was matched: one row per run of an
+-- execution with several ranks.
 --
--- All ranks leave a collective at almost the same time, if each needs something of every other. So the median over such collectives of a
--- rank's end less the reference's end is how far its clock is off. It is a finding: no time of any view has it taken off. The reference
--- is the lowest rank.
+-- In collectives where each rank needs data from every other rank, all ranks finish at almost the same time. The clock
+-- offset is the median, over these collectives, of the rank's end − the reference's end. The reference is the lowest
+-- rank. The offset is only reported: no view corrects its times by it.
 --
 -- @title Clocks of ranks
 -- @grain label, run_id
@@ -10,12 +11,12 @@
 -- @column run_id id Run
 -- @column label name Label of the execution
 -- @column rank id Rank
--- @column reference_run_id id Run whose clock it is held against
+-- @column reference_run_id id Run whose clock is the reference
 -- @column collective_count count Collectives of the run
--- @column matched_count count Of these, matched with one of another rank
--- @column consistent_count count Of these, in which no rank ended before the last one started
--- @column clock_match_count count Collectives that the offset is counted from
--- @column clock_offset_ns duration_ns How far its clock is ahead of the reference's; NULL where no collective tells
+-- @column matched_count count Collectives matched with one of another rank
+-- @column consistent_count count Matched collectives in which no rank ended before the last one started
+-- @column clock_match_count count Collectives that the offset is computed from
+-- @column clock_offset_ns duration_ns How far its clock is ahead of the reference's; NULL without a usable collective
 with
 matched as (
     select

@@ -1,7 +1,7 @@
 -- Runs in the warehouse: one row per run, which is one rank of one execution.
 --
--- Status is `complete`; `salvaged` where events were repaired, dropped, left out or quarantined, or lack their begin or end;
--- `incomplete` where the file was cut.
+-- Status is `incomplete` if the file was cut; `salvaged` if events were repaired, dropped, left out or quarantined, or
+-- lack their begin or end; else `complete`.
 --
 -- @title Runs
 -- @grain run_id
@@ -11,26 +11,26 @@
 -- @column label name Label that it was ingested under
 -- @column rank id Rank within the execution
 -- @column status category complete, salvaged or incomplete
--- @column problem_count count Events concerned by what was mended, dropped or set aside
--- @column not_understood_count count Events that are in no figure, since neither their category nor their track is known
--- @column device_name name Devices
+-- @column problem_count count Events that were repaired, dropped, unpaired or quarantined
+-- @column not_understood_count count Events that no figure counts, since neither category nor track identifies them
+-- @column device_name name Names of the devices
 -- @column device_count count Devices with activities
 -- @column step_count count Steps
--- @column complete_step_count count Steps in which every kernel launch has its activity, 0 where all of these are idle; NULL without steps or device activities
+-- @column complete_step_count count Steps in which every kernel launch has its activity, 0 if these are all idle; NULL without steps or device activities
 -- @column event_count count Events in the trace
--- @column device_activity_count count Device activities that count
--- @column device_source category What is known of the devices: activities, else overlap analysis, else tables; NULL for nothing
+-- @column device_activity_count count Device activities with a usable time
+-- @column device_source category Best source of device data: activities, overlap analysis or tables; NULL without any
 -- @column host_call_count count Host calls
 -- @column memory_event_count count Allocations and frees on devices
 -- @column world_size count Ranks of the execution
--- @column base_time_ns timestamp_ns What to add to times of the trace to get Unix time
+-- @column base_time_ns timestamp_ns Add it to times of the trace to get Unix time
 -- @column source_path text File that it was ingested from
 -- @column source_format category Format of that file
--- @column profiler_level category Level of an Ascend profiler: Level0 has no types and shapes of kernels
+-- @column profiler_level category Level of an Ascend profiler; Level0 records no types and shapes of kernels
 -- @column source_bytes bytes Size of that file
 -- @column content_hash id Hash of that file
--- @column ingested_at text When it was ingested (UTC)
--- @column tool_version text Version that ingested it
+-- @column ingested_at text Time of ingestion (UTC)
+-- @column tool_version text Version of tracemill that ingested it
 with
 problem as (
     select

@@ -1,20 +1,20 @@
 -- The average complete step of a run: one row per run, device and metric.
 --
--- Averages are over complete steps, since a step at the edge of the recording lacks kernels; where all of these are idle nothing is
--- known of a step, since the activities belong to none or to others. The length of a step on the host
--- is averaged over all steps where the run has no device activities. `device_ordinal` is NULL for what is not of one device.
+-- Averages cover complete steps, since a step at the edge of the recording lacks kernels. If all complete steps are
+-- idle, there is no average: the activities belong to other steps or to none. In a run without device activities, the
+-- average covers all steps.
 --
 -- @title Average step
 -- @grain run_id, device_ordinal, metric
 -- @order run_id, device_ordinal, metric_order
 -- @materialized
 -- @column run_id id Run
--- @column device_ordinal id Place of the device among the run's devices, from 0; NULL for the step as a whole
+-- @column device_ordinal id Position of the device among the run's devices, from 0; NULL for the step as a whole
 -- @column metric name Metric
--- @column metric_order id Place among the metrics
--- @column is_part flag Is it one of the parts that E2E Time is the sum of?
+-- @column metric_order id Position in the list of metrics
+-- @column is_part flag Is it one of the parts that sum to E2E Time?
 -- @column step_count count Steps of the run
--- @column complete_step_count count Complete steps, 0 where all of these are idle
+-- @column complete_step_count count Complete steps, 0 if these are all idle
 -- @column average_duration_ns duration_ns Average over complete steps, rounded to the nanosecond
 with
 measured as (
@@ -40,7 +40,7 @@ select
     measured.is_part,
     max(total.step_count) as step_count,
     max(total.complete_step_count) as complete_step_count,
-    -- A complete step in which the device was idle adds nothing to a device's sums, and counts.
+    -- A complete step in which the device was idle adds nothing to the sums, but counts as a step.
     round(
         sum(measured.duration_ns) filter (where coalesce(step.is_complete, true))
         / nullif(max(coalesce(total.complete_step_count, total.step_count)), 0)

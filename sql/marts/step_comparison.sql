@@ -1,18 +1,19 @@
 -- Average step of two runs side by side: one row per pair of runs, device and metric.
 --
--- Averages are over complete steps, since a step at the edge of the recording lacks kernels: so runs with different numbers
--- of steps compare. Devices are matched by their place among the run's devices; runs without steps have no rows.
+-- Averages cover complete steps, since a step at the edge of the recording lacks kernels. So runs with different
+-- numbers of steps are comparable. Devices match by their position among the run's devices. Runs without steps have no
+-- rows.
 --
 -- @title Average step
 -- @sheet StepCompare
 -- @position 20
 -- @grain base_run_id, comparison_run_id, device_ordinal, metric
 -- @order device_ordinal nulls first, metric_order
--- @column base_run_id id Run compared with
--- @column comparison_run_id id Run compared
--- @column device_ordinal id Place of the device among the run's devices, from 0; NULL for the step as a whole
+-- @column base_run_id id Base run
+-- @column comparison_run_id id Comparison run
+-- @column device_ordinal id Position of the device among the run's devices, from 0; NULL for the step as a whole
 -- @column metric name Metric
--- @column metric_order id Place among the metrics
+-- @column metric_order id Position in the list of metrics
 -- @column base_step_count count Steps, base
 -- @column base_complete_step_count count Complete steps, base
 -- @column comparison_step_count count Steps, comparison

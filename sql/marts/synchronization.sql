@@ -1,6 +1,6 @@
 -- Waits on device tracks: one row per run, device, stream and kind of synchronisation.
 --
--- They are no device activities: no split, sum or span counts them.
+-- Waits are not device activities: no figure of device time counts them.
 --
 -- @title Synchronisation
 -- @grain run_id, device, stream, synchronization_name
@@ -8,8 +8,8 @@
 -- @materialized
 -- @column run_id id Run
 -- @column device id Device
--- @column stream id Stream, -1 for all of a context
--- @column synchronization_name name What was waited for
+-- @column stream id Stream; −1 for all streams of a context
+-- @column synchronization_name name Kind of wait
 -- @column call_count count Records
 -- @column total_duration_ns duration_ns Sum of durations
 select

@@ -6,7 +6,7 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run that the allocation belongs to
--- @column event_index id Place of the row among those of the run
+-- @column event_index id Position of the row in the run
 -- @column operator_name name Operator that allocated; with the prefix cann:: one of CANN
 -- @column device id Device
 -- @column time_ns timestamp_ns Time of the allocation

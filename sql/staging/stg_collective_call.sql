@@ -7,7 +7,7 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run
--- @column event_index id Place of the call in the file
+-- @column event_index id Position of the call in the file
 -- @column call_name name Name of the call
 -- @column annotated_name name Collective that an annotation names; NULL for record_param_comms
 -- @column pid id Process

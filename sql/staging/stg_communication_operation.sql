@@ -4,7 +4,7 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run
--- @column event_index id Place of the row among those of the run
+-- @column event_index id Position of the row in the run
 -- @column step id Step
 -- @column operation_kind category collective or p2p
 -- @column operation_name name Name of the operation

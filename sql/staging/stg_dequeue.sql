@@ -4,7 +4,7 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run that the event belongs to
--- @column event_index id Place of the event in the file
+-- @column event_index id Position of the event in the file
 -- @column dequeue_name name What was done
 -- @column correlation id Key of the enqueue
 -- @column start_ns timestamp_ns Start

@@ -6,7 +6,7 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run that the activity belongs to
--- @column event_index id Place of the event in the file
+-- @column event_index id Position of the event in the file
 -- @column activity_kind category kernel, memcpy or memset
 -- @column activity_name name Name of the kernel or copy
 -- @column device id Device that it ran on
@@ -14,8 +14,8 @@
 -- @column start_ns timestamp_ns Start
 -- @column duration_ns duration_ns Duration
 -- @column end_ns timestamp_ns End
--- @column correlation id Key of the launch
--- @column external_id id Key of the operator, for activities without a launch
+-- @column correlation id Correlation id, shared with the launch
+-- @column external_id id External id of the operator, for activities without a launch
 -- @column bytes bytes Bytes copied or set
 -- @column pid id Process of the track
 -- @column tid id Thread of the track

@@ -7,7 +7,7 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run that the flow belongs to
--- @column event_index id Place of the event in the file
+-- @column event_index id Position of the event in the file
 -- @column flow_id id Key that both ends share
 -- @column is_arrival flag Is it the end, at the device?
 -- @column pid id Process

@@ -7,17 +7,17 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run that the event belongs to
--- @column event_index id Place of the event in the file, of the begin where there are two
+-- @column event_index id Position in the file: of the event, or of the begin event
 -- @column event_kind category What it is: a kind of the seeds
 -- @column event_name name Name
 -- @column pid id Process
 -- @column tid id Thread
 -- @column start_ns timestamp_ns Start
 -- @column duration_ns duration_ns Duration; NULL or below 0 where it is not usable
--- @column correlation id Key of a launch
--- @column external_id id Key of an operator
--- @column device id Device, where the event tells
--- @column stream id Stream, where the event tells
+-- @column correlation id Correlation id
+-- @column external_id id External id
+-- @column device id Device, if the event names one
+-- @column stream id Stream, if the event names one
 -- @column bytes bytes Bytes moved
 -- @column python_id id Number of a Python function
 -- @column python_parent_id id Number of its caller

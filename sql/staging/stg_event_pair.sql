@@ -9,7 +9,7 @@
 -- @order run_id, event_index
 -- @materialized
 -- @column run_id id Run
--- @column event_index id Place of the begin in the file; of the end where it has no begin
+-- @column event_index id Position of the begin in the file; of the end where it has no begin
 -- @column is_paired flag Are both there?
 -- @column is_async flag Is it an asynchronous range, which is on no thread's stack?
 -- @column category category Category
@@ -19,10 +19,10 @@
 -- @column tid id Thread
 -- @column start_ns timestamp_ns Time of the begin
 -- @column duration_ns duration_ns From the begin to the end
--- @column correlation id Key of a launch
--- @column external_id id Key of an operator
--- @column device id Device, where the event tells
--- @column stream id Stream, where the event tells
+-- @column correlation id Correlation id
+-- @column external_id id External id
+-- @column device id Device, if the event names one
+-- @column stream id Stream, if the event names one
 -- @column bytes bytes Bytes moved
 -- @column python_id id Number of a Python function
 -- @column python_parent_id id Number of its caller

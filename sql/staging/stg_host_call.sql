@@ -7,7 +7,7 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run that the call belongs to
--- @column event_index id Place of the event in the file
+-- @column event_index id Position of the event in the file
 -- @column call_kind category operator, annotation or runtime; launch or enqueue on Ascend devices
 -- @column call_name name Name of the call
 -- @column pid id Process
@@ -15,9 +15,9 @@
 -- @column start_ns timestamp_ns Start
 -- @column duration_ns duration_ns Duration
 -- @column end_ns timestamp_ns End
--- @column correlation id Key of what a runtime call launched or an operator enqueued
--- @column external_id id Key of an operator
--- @column sequence_number id Autograd sequence number, shared by a forward operator and its backward; NULL below 0, which means none
+-- @column correlation id Correlation id of what a runtime call launched or an operator enqueued
+-- @column external_id id External id
+-- @column sequence_number id Autograd sequence number, which a forward operator and its backward operators share; NULL if none
 -- @column forward_thread id Thread of the forward operator, on a backward operator
 -- @column input_shapes text Shapes of the inputs, JSON
 select

@@ -7,8 +7,8 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run that the task belongs to
--- @column event_index id Place of the row among those of the run
--- @column step id Step that the profiler put it in
+-- @column event_index id Position of the row in the run
+-- @column step id Step that the profiler assigned it to
 -- @column device id Device
 -- @column stream id Stream
 -- @column kernel_name name Name

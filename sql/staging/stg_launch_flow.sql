@@ -7,7 +7,7 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run that the flow belongs to
--- @column event_index id Place of the event in the file
+-- @column event_index id Position of the event in the file
 -- @column flow_category category Category, in lower case
 -- @column flow_id id Key that both ends share within the category
 -- @column is_arrival flag Is it the end?

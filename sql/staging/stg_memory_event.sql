@@ -6,7 +6,7 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run that the event belongs to
--- @column event_index id Place of the event in the file
+-- @column event_index id Position of the event in the file
 -- @column pid id Process
 -- @column tid id Thread that allocated or freed
 -- @column device id Device

@@ -4,8 +4,8 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run that the sample belongs to
--- @column event_index id Place of the row among those of the run
--- @column component category Who holds it: PTA (framework), GE (CANN), APP (process), WORKSPACE
+-- @column event_index id Position of the row in the run
+-- @column component category Who holds the memory: PTA (framework), GE (CANN), APP (process) or WORKSPACE
 -- @column device id Device
 -- @column time_ns timestamp_ns Time of the sample
 -- @column total_allocated_bytes bytes Allocated

@@ -4,7 +4,7 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run that the call belongs to
--- @column event_index id Place of the call in the file
+-- @column event_index id Position of the call in the file
 -- @column input_types text Types of the inputs, JSON
 select run_id, event_index, input_types
 from staging.stg_event

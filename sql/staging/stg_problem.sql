@@ -5,9 +5,9 @@
 -- @order run_id, kind
 -- @column run_id id Run
 -- @column kind category Kind of trouble
--- @column problem_count count How often
--- @column event_index id First event concerned, its place in the file
+-- @column problem_count count Number of occurrences
+-- @column event_index id Position of the first affected event in the file
 -- @column byte_offset count Where in the text (decompressed, as UTF-8) the first is; NULL where it has no place
--- @column detail text What exactly, of the first
+-- @column detail text Details of the first occurrence
 select run_id, kind, problem_count, event_index, byte_offset, detail
 from raw.problem

@@ -7,7 +7,7 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run that the call belongs to
--- @column event_index id Place of the event in the file
+-- @column event_index id Position of the event in the file
 -- @column python_id id Number of the call
 -- @column python_parent_id id Number of the caller
 -- @column function_name name Name as recorded

@@ -8,7 +8,7 @@
 -- @column rank id Rank within the execution
 -- @column world_size count Ranks of the execution
 -- @column device_name name Devices
--- @column base_time_ns timestamp_ns What to add to times of the trace to get Unix time
+-- @column base_time_ns timestamp_ns Add it to times of the trace to get Unix time
 -- @column event_count count Events in the trace
 -- @column source_path text File that it was ingested from
 -- @column source_format category Format of that file

@@ -4,7 +4,7 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run
--- @column event_index id Place of the row among those of the run
+-- @column event_index id Position of the row in the run
 -- @column source category op_statistic, api_statistic, communication_statistic, operator_details, step_trace or step_trace_time
 -- @column step id Step
 -- @column name name What it is about

@@ -5,7 +5,7 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run that the marker belongs to
--- @column event_index id Place of the event in the file
+-- @column event_index id Position of the event in the file
 -- @column step id Number of the step
 -- @column on_device flag Is it the copy on a device track (gpu_user_annotation), or a task?
 -- @column device id Device of the copy

@@ -4,10 +4,10 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run that the record belongs to
--- @column event_index id Place of the event in the file
+-- @column event_index id Position of the event in the file
 -- @column synchronization_name name What was waited for
 -- @column device id Device
--- @column stream id Stream, -1 for all of a context
+-- @column stream id Stream; −1 for all streams of a context
 -- @column start_ns timestamp_ns Start
 -- @column duration_ns duration_ns Duration
 select

@@ -4,7 +4,7 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run that the track belongs to
--- @column event_index id Place of the event in the file
+-- @column event_index id Position of the event in the file
 -- @column pid id Process
 -- @column tid id Thread; of a process, any
 -- @column is_process flag Does it name the process, not a thread?

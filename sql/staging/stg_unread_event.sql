@@ -13,7 +13,7 @@
 -- @column event_category category Category; empty for none
 -- @column process_name name Process, for events without a category
 -- @column event_count count Events
--- @column event_index id The first of them, its place in the file
+-- @column event_index id The first of them: position in the file
 with
 unread as (
     select event.run_id, 'not_understood' as reason, event.phase, event.category, track.process_name, event.event_index

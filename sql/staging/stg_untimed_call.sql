@@ -6,7 +6,7 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run that the event belongs to
--- @column event_index id Place of the event in the file
+-- @column event_index id Position of the event in the file
 -- @column call_name name Name
 -- @column reason text What is wrong with its time
 select

@@ -7,7 +7,7 @@
 -- @order run_id, event_index
 -- @materialized
 -- @column run_id id Run that the activity belongs to
--- @column event_index id Place among the events of the run
+-- @column event_index id Position among the events of the run
 -- @column activity_kind category kernel, memcpy or memset
 -- @column activity_name name Name of the kernel or copy
 -- @column device id Device that it ran on
@@ -15,17 +15,17 @@
 -- @column start_ns timestamp_ns Start
 -- @column duration_ns duration_ns Duration
 -- @column end_ns timestamp_ns End
--- @column correlation id Key of the launch
--- @column external_id id Key of the operator, for activities without a launch
+-- @column correlation id Correlation id, shared with the launch
+-- @column external_id id External id of the operator, for activities without a launch
 -- @column bytes bytes Bytes copied or set
 -- @column is_npu flag Did an Ascend device run it?
 -- @column is_collective flag Is it a collective of an Ascend device?
 -- @column args text Arguments of the event, JSON
--- @column kernel_type name Type of a kernel, where it is recorded
--- @column accelerator_core category Unit that it ran on, where it is recorded
--- @column flow_index id Place of the start of the flow that ends at its start, on an Ascend device
--- @column recorded_step id Step that the profiler put it in
--- @column kernel_shapes text Shapes of the kernel's own inputs, where they are recorded
+-- @column kernel_type name Type of a kernel, if recorded
+-- @column accelerator_core category Unit that it ran on, if recorded
+-- @column flow_index id Position of the start of the flow that leads to it, on an Ascend device
+-- @column recorded_step id Step that the profiler assigned it to
+-- @column kernel_shapes text Shapes of the kernel's own inputs, if recorded
 -- @column core_ns duration_ns Time of the matrix core
 -- @column matrix_ns duration_ns Time of the matrix unit
 -- @column vector_ns duration_ns Time of the vector unit

@@ -8,16 +8,16 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run that the activity belongs to
--- @column event_index id Place of the activity in the file
+-- @column event_index id Position of the activity in the file
 -- @column start_ns timestamp_ns Start of the activity
 -- @column device id Device that it ran on
 -- @column stream id Stream that it ran on
--- @column external_id id Key of the operator, for activities without a launch
--- @column recorded_step id Step that the profiler put it in
--- @column launch_index id Runtime call that launched it, or the call that a flow to it starts in
+-- @column external_id id External id of the operator, for activities without a launch
+-- @column recorded_step id Step that the profiler assigned it to
+-- @column launch_index id Runtime call that launched it, or call in which a flow to it starts
 -- @column launch_name name Name of that call
 -- @column launch_start_ns timestamp_ns Start of that call
--- @column operator_index id Innermost operator around the launch, its place in the file
+-- @column operator_index id Innermost operator around the launch: position in the file
 -- @column top_operator_index id Outermost operator around the launch
 -- @column launch_step id Step of the launch
 with

@@ -9,13 +9,13 @@
 -- @order run_id, event_index
 -- @materialized
 -- @column run_id id Run that the activity belongs to
--- @column event_index id Place of the activity in the file
--- @column launch_index id Runtime call that launched it, or the call that a flow to it starts in
+-- @column event_index id Position of the activity in the file
+-- @column launch_index id Runtime call that launched it, or call in which a flow to it starts
 -- @column launch_name name Name of that call
 -- @column launch_start_ns timestamp_ns Start of that call
--- @column operator_index id Innermost operator around the launch, its place in the file
+-- @column operator_index id Innermost operator around the launch: position in the file
 -- @column operator_name name Innermost operator around the launch
--- @column top_operator_name name Outermost operator around the launch, else why there is none, in parentheses
+-- @column top_operator_name name Outermost operator around the launch, or the reason for its absence, in parentheses
 -- @column input_shapes text Shapes of the innermost operator's inputs, JSON
 -- @column is_backward flag Was it launched by the backward pass?
 -- @column step id Step that it belongs to

@@ -14,13 +14,13 @@
 -- @order run_id, event_index
 -- @materialized
 -- @column run_id id Run that the activity belongs to
--- @column event_index id Place of the event in the file
+-- @column event_index id Position of the event in the file
 -- @column activity_kind category kernel, memcpy or memset, as recorded
 -- @column activity_class category compute, communication or copy
 -- @column activity_name name Name of the kernel or copy
 -- @column is_npu flag Did an Ascend device run it?
--- @column kernel_type name Type of a kernel, where it is recorded
--- @column accelerator_core category Unit that it ran on, where it is recorded
+-- @column kernel_type name Type of a kernel, if recorded
+-- @column accelerator_core category Unit that it ran on, if recorded
 -- @column device id Device
 -- @column stream id Stream
 -- @column start_ns timestamp_ns Start
@@ -35,9 +35,9 @@
 -- @column launch_name name Name of that call
 -- @column launch_start_ns timestamp_ns Start of that call
 -- @column operator_name name Innermost operator around the launch
--- @column top_operator_name name Outermost operator around the launch, else why there is none, in parentheses
+-- @column top_operator_name name Outermost operator around the launch, or the reason for its absence, in parentheses
 -- @column input_shapes text Shapes of the innermost operator's inputs, JSON
--- @column kernel_shapes text Shapes of the kernel's own inputs, where they are recorded
+-- @column kernel_shapes text Shapes of the kernel's own inputs, if recorded
 -- @column core_ns duration_ns Time of the matrix core, where it is recorded
 -- @column process_group name Group of a collective on an Ascend device
 -- @column step id Step that it belongs to

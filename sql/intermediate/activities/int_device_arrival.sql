@@ -4,7 +4,7 @@
 -- @grain run_id, pid, time_ns
 -- @order run_id, pid, time_ns
 -- @column run_id id Run
--- @column pid id Process of the trace that stands for the device
+-- @column pid id Process that represents the device in the trace
 -- @column time_ns timestamp_ns Time at which a flow ends
 -- @column flow_index id Place of the first start of such a flow; NULL where the start is not recorded
 with

@@ -11,7 +11,7 @@
 -- @materialized
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
--- @column event_index id Place of the event in the file
+-- @column event_index id Position of the event in the file
 -- @column device id Device
 -- @column activity_class category compute, communication or copy
 -- @column kernel_class category Class of a kernel

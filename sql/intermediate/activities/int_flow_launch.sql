@@ -9,9 +9,9 @@
 -- @order run_id, event_index
 -- @materialized
 -- @column run_id id Run that the activity belongs to
--- @column event_index id Place of the activity in the file
+-- @column event_index id Position of the activity in the file
 -- @column flow_category category Category of the flow
--- @column call_index id Call that launched, its place in the file
+-- @column call_index id Call that launched: position in the file
 with recursive
 unlinked as materialized (
     select run_id, event_index, pid, tid, start_ns

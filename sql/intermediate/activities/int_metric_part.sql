@@ -11,13 +11,13 @@
 -- @column step id Step; NULL for the whole run
 -- @column device id Device
 -- @column branch name Metric of the tree that it lies below
--- @column parent_metric name Metric that it is a part of
+-- @column parent_metric name Metric that contains it
 -- @column levels depth Levels down to it
 -- @column place text Place below the branch
 -- @column metric name Metric
 -- @column duration_ns duration_ns Time
--- @column call_count count Activities that it stands for
--- @column total_duration_ns duration_ns Sum of their durations, overlaps counted each time
+-- @column call_count count Activities that it sums up
+-- @column total_duration_ns duration_ns Sum of their durations (overlaps count more than once)
 with
 kernel_class as (
     select

@@ -11,18 +11,18 @@
 -- @order run_id, event_index
 -- @long Kernels, collectives and copies share the events of the tracks and the arrivals of flows, which are read once.
 -- @column run_id id Run that the activity belongs to
--- @column event_index id Place among the events of the run
+-- @column event_index id Position among the events of the run
 -- @column activity_kind category kernel, memcpy or memset
 -- @column activity_name name Name of the kernel or copy
--- @column kernel_type name Type of a kernel, where it is recorded
--- @column accelerator_core category Unit that it ran on, where it is recorded
+-- @column kernel_type name Type of a kernel, if recorded
+-- @column accelerator_core category Unit that it ran on, if recorded
 -- @column device id Device that it ran on
 -- @column stream id Stream that it ran on; NULL for a collective, whose track is no stream
 -- @column start_ns timestamp_ns Start
 -- @column duration_ns duration_ns Duration
--- @column flow_index id Place of the start of the flow that ends at its start, on an Ascend device
--- @column recorded_step id Step that the profiler put it in
--- @column kernel_shapes text Shapes of the kernel's own inputs, where they are recorded
+-- @column flow_index id Position of the start of the flow that leads to it, on an Ascend device
+-- @column recorded_step id Step that the profiler assigned it to
+-- @column kernel_shapes text Shapes of the kernel's own inputs, if recorded
 -- @column core_ns duration_ns Time of the matrix core
 -- @column matrix_ns duration_ns Time of the matrix unit
 -- @column vector_ns duration_ns Time of the vector unit

@@ -10,7 +10,7 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run
--- @column event_index id Place of the event in the file
+-- @column event_index id Position of the event in the file
 with
 running as not materialized (
     select run_id, event_index, activity_kind, activity_name, device, stream, start_ns, end_ns, correlation

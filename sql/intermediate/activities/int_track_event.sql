@@ -8,7 +8,7 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run
--- @column event_index id Place of the event in the file
+-- @column event_index id Position of the event in the file
 -- @column track category task, collective, plane, overlap or cann
 -- @column process_group name Group of a collective; that of a plane is in `int_plane_group`
 -- @column thread_name name Name of the thread

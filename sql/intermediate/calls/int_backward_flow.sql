@@ -7,12 +7,12 @@
 -- @order run_id, event_index
 -- @materialized
 -- @column run_id id Run that the operator belongs to
--- @column event_index id Place of the backward operator in the file
+-- @column event_index id Position of the backward operator in the file
 -- @column sequence_number id Autograd sequence number
--- @column forward_thread id Number of the forward operator's thread, 0 where there is none
+-- @column forward_thread id Autograd's number of the forward operator's thread; 0 for none
 -- @column forward_pid id Process of the forward operator
 -- @column forward_tid id Thread of the forward operator
--- @column forward_index id Start of the flow at the forward operator, its place in the file
+-- @column forward_index id Start of the flow at the forward operator: position in the file
 with
 flow as (
     select

@@ -7,8 +7,8 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run that the operator belongs to
--- @column event_index id Place of the backward operator in the file
--- @column forward_index id Forward operator, or the start of the flow at it, its place in the file
+-- @column event_index id Position of the backward operator in the file
+-- @column forward_index id Forward operator, or the start of the flow at it: position in the file
 with
 backward as (
     select operator.*, thread.tid as forward_tid

@@ -8,7 +8,7 @@
 -- @order run_id, event_index
 -- @materialized
 -- @column run_id id Run that the call belongs to
--- @column event_index id Place of the call in the file
+-- @column event_index id Position of the call in the file
 -- @column call_kind category operator, annotation or runtime; launch or enqueue on Ascend devices
 -- @column call_name name Name of the call
 -- @column pid id Process
@@ -17,8 +17,8 @@
 -- @column duration_ns duration_ns Duration
 -- @column end_ns timestamp_ns End
 -- @column self_duration_ns duration_ns Duration not covered by direct children
--- @column correlation id Key of what a runtime call launched or an operator enqueued
--- @column external_id id Key of an operator
+-- @column correlation id Correlation id of what a runtime call launched or an operator enqueued
+-- @column external_id id External id
 -- @column sequence_number id Autograd sequence number
 -- @column forward_thread id Thread of the forward operator, on a backward operator
 -- @column input_shapes text Shapes of the inputs, JSON

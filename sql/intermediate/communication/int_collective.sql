@@ -17,7 +17,7 @@
 -- @materialized
 -- @long Name, group, sizes and place of a collective come from one row of arguments, which only this view takes apart.
 -- @column run_id id Run
--- @column event_index id Place of the event in the file; of several parts, the first
+-- @column event_index id Position of the event in the file, or of the first of several parts
 -- @column step id Step that it belongs to
 -- @column device id Device
 -- @column collective_name name Name of the collective
@@ -37,7 +37,7 @@
 -- @column bus_factor ratio Bus bandwidth / algorithm bandwidth
 -- @column is_misfit flag Do sizes, kind and group contradict each other? NULL where one of them is not known
 -- @column start_ns timestamp_ns Start
--- @column duration_ns duration_ns Duration; of several parts, the time in which any of them ran
+-- @column duration_ns duration_ns Duration; of several parts, the time in which at least one ran
 -- @column end_ns timestamp_ns End
 with
 collective as (

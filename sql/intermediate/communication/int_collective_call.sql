@@ -8,7 +8,7 @@
 -- @order run_id, event_index
 -- @materialized
 -- @column run_id id Run
--- @column event_index id The activity, its place in the file
+-- @column event_index id The activity: position in the file
 -- @column call_index id The record_param_comms around the launch
 -- @column call_name name Name of the innermost of these calls
 -- @column annotated_name name Collective that an annotation around the launch names

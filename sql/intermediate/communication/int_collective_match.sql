@@ -10,7 +10,7 @@
 -- @order label, process_group, match_number, rank
 -- @long The three ways to match share one list of collectives, of which each takes what the one before leaves.
 -- @column run_id id Run
--- @column event_index id Place of the event in the file
+-- @column event_index id Position of the event in the file
 -- @column label name Label of the execution
 -- @column rank id Rank
 -- @column process_group name Process group

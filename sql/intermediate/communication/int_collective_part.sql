@@ -10,7 +10,7 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run
--- @column event_index id Place of the event in the file; of several parts, the first
+-- @column event_index id Position of the event in the file, or of the first of several parts
 -- @column step id Step
 -- @column device id Device
 -- @column is_npu flag Did an Ascend device run it?
@@ -22,7 +22,7 @@
 -- @column input_elements count Elements of the message, likewise
 -- @column args text Description, JSON
 -- @column start_ns timestamp_ns Start
--- @column duration_ns duration_ns Duration; of several parts, the time in which any of them ran
+-- @column duration_ns duration_ns Duration; of several parts, the time in which at least one ran
 -- @column end_ns timestamp_ns End
 with
 described as (

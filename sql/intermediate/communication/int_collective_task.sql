@@ -9,7 +9,7 @@
 -- @order run_id, event_index
 -- @materialized
 -- @column run_id id Run
--- @column event_index id Place of the task in the file
+-- @column event_index id Position of the task in the file
 -- @column collective_index id The collective; NULL where none of its group is running
 -- @column collective_name name Name of the collective
 -- @column step id Step of the collective
@@ -17,7 +17,7 @@
 -- @column process_group name Group, as the collective's
 -- @column plane id Plane
 -- @column task_name name What the task does
--- @column is_wait flag Does it wait, outside of an RDMA exchange?
+-- @column is_wait flag Does it wait, and not as part of an RDMA exchange?
 -- @column start_ns timestamp_ns Start
 -- @column duration_ns duration_ns Duration
 -- @column end_ns timestamp_ns End

@@ -11,12 +11,12 @@
 -- @order run_id, event_index
 -- @materialized
 -- @column run_id id Run
--- @column event_index id Place of the event in the file
+-- @column event_index id Position of the event in the file
 -- @column step id Step that it happened in
 -- @column device id Device
 -- @column time_ns timestamp_ns Time of the event
 -- @column bytes bytes Allocated (above zero) or freed (below zero)
--- @column operator_name name Innermost operator open on the thread, (no operator) without one
+-- @column operator_name name Innermost operator open on the thread, or `(no operator)`
 -- @column held_ns duration_ns Time until the free; NULL where it is not released in the recording
 -- @column is_allocated_twice flag Is the next event of the address another allocation? NULL for an allocation without an address
 -- @column is_unmatched_free flag Is it a free that follows no allocation? NULL for a free without an address

@@ -6,8 +6,8 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run
--- @column event_index id Place of the row among those of the run
--- @column component category Who holds it: PTA (framework), GE (CANN), APP (process), WORKSPACE
+-- @column event_index id Position of the row in the run
+-- @column component category Who holds the memory: PTA (framework), GE (CANN), APP (process) or WORKSPACE
 -- @column step id Step that it was taken in
 -- @column device id Device
 -- @column time_ns timestamp_ns Time of the sample

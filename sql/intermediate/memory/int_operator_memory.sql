@@ -5,7 +5,7 @@
 -- @order run_id, event_index
 -- @materialized
 -- @column run_id id Run
--- @column event_index id Place of the outermost operator call in the file
+-- @column event_index id Position of the outermost operator call in the file
 -- @column allocations text Innermost operator, bytes and nanoseconds until the free of each allocation, a line each
 -- @column allocation_count count Allocations
 -- @column allocated_bytes bytes Sum of their sizes

@@ -8,7 +8,7 @@
 -- @order run_id, event_index
 -- @materialized
 -- @column run_id id Run that the activity belongs to
--- @column event_index id Place of the activity in the file
+-- @column event_index id Position of the activity in the file
 -- @column module_index id Module call; NULL outside any module
 -- @column is_backward flag Is it the backward pass of that call?
 select

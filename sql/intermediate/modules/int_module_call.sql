@@ -7,11 +7,11 @@
 -- @order run_id, event_index
 -- @materialized
 -- @column run_id id Run that the call belongs to
--- @column event_index id Place of the call in the file
+-- @column event_index id Position of the call in the file
 -- @column module_path name Names from the outermost module down: /Net_0/Linear_3
 -- @column parent_path name Path of the module around it, NULL for an outermost one
 -- @column module_class name Class of the module
--- @column module_level depth Modules around it, itself counted
+-- @column module_level depth Nesting depth, 1 for an outermost module
 -- @column is_optimizer flag Is it a call of the optimizer?
 -- @column parent_module_index id Module call around it
 -- @column step id Step that it started in

@@ -7,9 +7,9 @@
 -- @column module_path name Names from the outermost module down: /Net_0/Linear_3
 -- @column parent_path name Path of the module around it, NULL for an outermost one
 -- @column module_class name Class
--- @column module_level depth Modules around it, itself counted
+-- @column module_level depth Nesting depth, 1 for an outermost module
 -- @column first_start_ns timestamp_ns Start of its first call
--- @column first_index id First call, its place in the file
+-- @column first_index id First call: position in the file
 select
     run_id,
     module_path,

@@ -15,7 +15,7 @@
 -- @column parent_module_index id Module call that the node is in
 -- @column step id Step
 -- @column start_ns timestamp_ns Start of the call, of the first launch for an operator
--- @column operator_index id Operator call, its place in the file
+-- @column operator_index id Operator call: position in the file
 -- @column operator_name name Operator, `[ TOTAL ]` for the call itself
 -- @column kernels text Kernels and copies of an operator: name and nanoseconds, a line each
 -- @column device_activity_count count Device activities launched, without those of modules inside

@@ -8,11 +8,11 @@
 -- @order run_id, event_index
 -- @materialized
 -- @column run_id id Run
--- @column event_index id Place of the activity in the file
+-- @column event_index id Position of the activity in the file
 -- @column module_index id Module call; NULL outside any module
 -- @column is_backward flag Is it the backward pass of that call?
--- @column operator_index id Outermost operator of the module call, its place in the file
--- @column operator_name name Its name, or why there is none
+-- @column operator_index id Outermost operator of the module call: position in the file
+-- @column operator_name name Its name, or the reason for its absence
 -- @column step id Step of the activity
 -- @column kernel_name name Name of the activity
 -- @column launch_start_ns timestamp_ns Start of its launch

@@ -10,7 +10,7 @@
 -- @column module_path name Names from the outermost module down: /Net_0/Linear_3
 -- @column parent_path name Path of the module around it, NULL for an outermost one
 -- @column module_class name Class of the module
--- @column module_level depth Modules around it, itself counted
+-- @column module_level depth Nesting depth, 1 for an outermost module
 with recursive
 module as (
     select distinct run_id, path, parent_path as parent, module_name

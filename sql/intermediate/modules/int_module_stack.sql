@@ -4,7 +4,7 @@
 -- @grain run_id, first_index
 -- @order run_id, first_index
 -- @column run_id id Run
--- @column first_index id First call of a module, its place in the file
+-- @column first_index id First call of a module: position in the file
 -- @column call_stack text Functions around that call, outermost first, a line each
 with
 caller as (

@@ -4,7 +4,7 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run
--- @column event_index id Place of the call in the file
+-- @column event_index id Position of the call in the file
 -- @column operator_name name Name
 -- @column parent_operator_index id Innermost operator around it
 -- @column outermost_index id Outermost operator of the same module call around it: itself, for an outermost one

@@ -6,8 +6,8 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run
--- @column event_index id Place of the operator call in the file
--- @column kernels text Name, class, stream and nanoseconds of each, in the order of their starts, a line each, those of operators inside included
+-- @column event_index id Position of the operator call in the file
+-- @column kernels text Name, class, stream and nanoseconds of each, in the order of their starts, a line each, including those of nested operators
 -- @column own_kernels text The same without those of operators inside; NULL without that variable
 with
 kernel as (

@@ -6,8 +6,8 @@
 -- @grain run_id, event_index, activity_index
 -- @order run_id, event_index, activity_index
 -- @column run_id id Run
--- @column event_index id Place of the operator call in the file
--- @column activity_index id Place of the activity in the file
+-- @column event_index id Position of the operator call in the file
+-- @column activity_index id Position of the activity in the file
 -- @column is_own flag Did the operator launch it itself, not one inside of it?
 with recursive
 launched as (

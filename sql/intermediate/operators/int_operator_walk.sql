@@ -9,7 +9,7 @@
 -- @materialized
 -- @walk operators
 -- @column run_id id Run
--- @column event_index id Place of the call in the file
+-- @column event_index id Position of the call in the file
 -- @column module_index id Module call that it is in
 -- @column is_module_backward flag Is it part of the backward pass of that call?
 -- @column backward_module_index id Module call of the forward operator of the innermost operator around, itself counted, that has one

@@ -7,11 +7,11 @@
 -- @grain tree, base_run_id, base_step, comparison_run_id, comparison_step, alignment_order
 -- @order tree, base_run_id, base_step, comparison_run_id, comparison_step, alignment_order
 -- @column tree category `operator` (operator calls) or `module call` (module calls with their operators)
--- @column base_run_id id Run compared with
+-- @column base_run_id id Base run
 -- @column base_step id Its step; −1 for the average step, NULL for the whole run
--- @column comparison_run_id id Run compared
+-- @column comparison_run_id id Comparison run
 -- @column comparison_step id Its step; −1 for the average step, NULL for the whole run
--- @column alignment_order id Place of the pair, nodes below their parents
+-- @column alignment_order id Position of the pair, nodes below their parents
 -- @column base_node id Node of the base, NULL where it lacks it
 -- @column comparison_node id Node of the comparison, NULL where it lacks it
 -- @column base_parent_node id Node of the base in the pair around this one

@@ -9,7 +9,7 @@
 -- @order run_id, kernel_name, kernel_type
 -- @column run_id id Run
 -- @column kernel_name name Name of the kernel, as recorded
--- @column kernel_type name Its type, where the profiler records one
+-- @column kernel_type name Its type, if the profiler records one
 -- @column kernel_key name Name without numbers, or the type
 with
 name as (

@@ -5,9 +5,9 @@
 -- @title Matching of types of kernels
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step
 -- @order base_run_id, base_step, comparison_run_id, comparison_step
--- @column base_run_id id Run compared with
+-- @column base_run_id id Base run
 -- @column base_step id Its step; −1 for the average step, NULL for the whole run
--- @column comparison_run_id id Run compared
+-- @column comparison_run_id id Comparison run
 -- @column comparison_step id Its step; −1 for the average step, NULL for the whole run
 -- @column matched_by category type or operator
 select * replace (case when matched_by = 'type' then 'type' else 'operator' end as matched_by)

@@ -6,13 +6,13 @@
 -- @title Pairs of operator calls
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, row_order
 -- @order base_run_id, base_step, comparison_run_id, comparison_step, row_order
--- @column base_run_id id Run compared with
+-- @column base_run_id id Base run
 -- @column base_step id Its step; −1 for the average step, NULL for the whole run
--- @column comparison_run_id id Run compared
+-- @column comparison_run_id id Comparison run
 -- @column comparison_step id Its step; −1 for the average step, NULL for the whole run
--- @column row_order id Place of the pair
--- @column base_index id Operator call of the base, its place in the file
--- @column comparison_index id Operator call of the comparison, its place in the file
+-- @column row_order id Position of the pair
+-- @column base_index id Operator call of the base: position in the file
+-- @column comparison_index id Operator call of the comparison: position in the file
 -- @column is_opened flag Do the operators inside have rows of their own?
 -- @column is_shown flag Has it a row of its own?
 -- @column is_outermost flag Is no operator around either?

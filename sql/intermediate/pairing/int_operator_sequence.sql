@@ -10,7 +10,7 @@
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column place id Place, from 1
--- @column event_index id Place of the call in the file
+-- @column event_index id Position of the call in the file
 -- @column parent_operator_index id Innermost operator around it
 -- @column alignment_key name What it is paired by
 with

@@ -7,8 +7,8 @@
 -- @column run_id id Run
 -- @column is_npu flag Is it of an Ascend device? NULL without device activities
 -- @column has_timeline flag Are there events of a trace, and not only tables, which leave out copies?
--- @column device_source category What is known of the devices: activities, else overlap analysis, else tables; NULL for nothing
--- @column device_activity_count count Device activities that count
+-- @column device_source category Best source of device data: activities, overlap analysis or tables; NULL without any
+-- @column device_activity_count count Device activities with a usable time
 -- @column quarantined_count count Device activities without a usable time
 -- @column untimed_call_count count Host calls without a usable time
 -- @column suspect_count count Activities that run past a later start on their own stream

@@ -9,7 +9,7 @@
 -- @materialized
 -- @column run_id id Run
 -- @column step id Number of the step
--- @column is_complete flag Has every kernel launch its activity? NULL without device activities in the run
+-- @column is_complete flag Does every kernel launch have its activity? NULL without device activities in the run
 -- @column start_ns timestamp_ns Start of the host marker
 -- @column duration_ns duration_ns Length of the host marker
 -- @column duration_with_tail_ns duration_ns From the marker's start to its end or the last activity's, whichever is later

@@ -269,7 +269,7 @@ def test_rows_are_new_gone_or_on_both_sides_and_a_missing_side_counts_as_nothing
 
 @pytest.mark.parametrize("view", OF_MART)
 def test_where_a_whole_side_is_missing_every_difference_is_the_other_side(house, view):
-    # A row is new where all of its base columns are NULL: the header says that a missing side counts as nothing.
+    # A row is new where all of its base columns are NULL: the header says that a side without a row counts as 0.
     for row in dicts(house, f"select * from marts.{view} where {WHOLE}"):
         sides = {
             side: {
