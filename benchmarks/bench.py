@@ -1,13 +1,13 @@
-"""Measures every stage as a process of its own, and prints Markdown, a table for each trace.
+"""Measures each stage in its own process, and prints Markdown: a table for each trace.
 
     python benchmarks/bench.py                        # generated traces of 100 MB and 1 GB
     python benchmarks/bench.py --mb 10000             # a generated trace of 10 GB
-    python benchmarks/bench.py TRACE [OTHER]          # a trace given, and one to compare it with (itself without)
-    python benchmarks/bench.py --rows 1000000         # a workbook of so many rows
-    python benchmarks/bench.py --runs 200             # a warehouse of so many runs beside one of two
+    python benchmarks/bench.py TRACE [OTHER]          # your trace, compared with another one or with itself
+    python benchmarks/bench.py --rows 1000000         # a workbook of a million rows
+    python benchmarks/bench.py --runs 200             # a warehouse of 200 runs against one of two
 
-With TRACEMILL_BENCH_MSPROF and TRACEMILL_BENCH_HTA (see others.py) other tools compare the same two traces. MB are of
-uncompressed JSON. Machines are shared and noisy: compare figures of one run, as ratios, and look at CPU s first.
+With TRACEMILL_BENCH_MSPROF and TRACEMILL_BENCH_HTA (see others.py) other tools compare the same two traces. MB count
+uncompressed JSON. Machines are noisy: compare figures of the same run, as ratios, and look at CPU s first.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ Header = Sequence[str]
 
 
 def generate(path: Path, version: int, *size: str) -> Path:
-    """A trace of the demo's older (0) or newer (1) model, of `size` bytes or of its own size."""
+    """Write a trace of the demo's base (version 0) or new model (1), of `size` bytes or of the demo's size."""
     run("generate", [sys.executable, "-c", GENERATE, str(path), str(version), *size])
     return path
 
 
 def measure(base: Path, new: Path, folder: Path, lanes: Sequence[str]) -> None:
-    """Print the table of a trace and its comparison with another, and the ratios in it."""
+    """Print a table for reading a trace and comparing it with another, and the ratios between its stages."""
     reading = list(_reading(base, folder, lanes))
     comparing = list(_comparing(base, new, folder))
     query = "select event_count from marts.run where run_id = 'base'"
@@ -83,7 +83,7 @@ def measure(base: Path, new: Path, folder: Path, lanes: Sequence[str]) -> None:
 
 
 def _reading(trace: Path, folder: Path, lanes: Sequence[str]) -> Iterator[Stage]:
-    """Extraction alone, by lane and from .gz, and ingest (extraction and derived results)."""
+    """Extraction by itself, in each lane and from .gz, and ingest (extraction and derived results)."""
 
     def extract(name: str, source: Path, lane: str) -> Stage:
         with tempfile.TemporaryDirectory(dir=folder) as out:
@@ -101,7 +101,7 @@ def _reading(trace: Path, folder: Path, lanes: Sequence[str]) -> Iterator[Stage]
 
 
 def _comparing(base: Path, new: Path, folder: Path) -> Iterator[Stage]:
-    """Both traces given as files: into a new warehouse, then out of it; the same by other tools."""
+    """Compare both traces, given as files: cold with a new warehouse, then warm, then with other tools."""
     if new == base:
         new = folder / f"again-{base.name}"
         shutil.copyfile(base, new)
@@ -115,7 +115,7 @@ def _comparing(base: Path, new: Path, folder: Path) -> Iterator[Stage]:
 
 
 def unpacked(trace: Path, folder: Path) -> Path:
-    """The trace without compression, which not every tool reads."""
+    """The trace without compression, since not every tool reads compressed traces."""
     if trace.suffix != ".gz":
         return trace
     plain = folder / trace.stem
@@ -125,7 +125,7 @@ def unpacked(trace: Path, folder: Path) -> Path:
 
 
 def measure_workbook(rows: int, folder: Path) -> None:
-    """Print what a workbook of so many rows takes, and what it would take cell by cell."""
+    """Print what it takes to write a workbook of so many rows, and what it would take cell by cell."""
     script = [sys.executable, str(ROOT / "benchmarks" / "workbook.py"), str(rows), str(folder / "out.xlsx")]
     names = ("workbook", "the same cell by cell", "making the rows alone")
     stages = [
@@ -137,7 +137,7 @@ def measure_workbook(rows: int, folder: Path) -> None:
 
 
 def measure_runs(runs: int, folder: Path) -> None:
-    """Print how a warm comparison among many runs compares with that of the only two."""
+    """Print what a warm comparison takes in a warehouse of many runs, and in one of only two."""
     trace = generate(folder / "trace.json", 0)
     found: dict[int, dict[str, float]] = {}
     for count in (2, runs):
@@ -163,7 +163,7 @@ def _figures(stage: Stage) -> tuple[str, ...]:
 
 
 def heading(title: str) -> None:
-    """A section: its title, the command that prints it, and the machine."""
+    """Print the head of a section: its title, the command line, and the machine."""
     arguments = [Path(argument).name if Path(argument).exists() else argument for argument in sys.argv[1:]]
     variables = [f"{name}=… " for name in others.VARIABLES if os.environ.get(name)]
     print(
@@ -172,7 +172,7 @@ def heading(title: str) -> None:
 
 
 def machine() -> str:
-    """The processor, cores, memory and versions; and how busy it is, for it may be shared."""
+    """The processor, cores, memory and versions, and the load before the first stage."""
     names = [
         line.partition(":")[2].strip()
         for line in Path("/proc/cpuinfo").read_text().splitlines()
@@ -188,7 +188,7 @@ LOAD = os.getloadavg()[0]
 
 
 def print_table(header: Header, rows: Sequence[Sequence[str]]) -> None:
-    """A Markdown table, first column to the left."""
+    """Print a Markdown table with all columns but the first aligned to the right."""
     print(f"| {' | '.join(header)} |\n|---|{'---:|' * (len(header) - 1)}")
     for row in rows:
         print(f"| {' | '.join(row)} |")
@@ -196,7 +196,7 @@ def print_table(header: Header, rows: Sequence[Sequence[str]]) -> None:
 
 
 def print_ratios(pairs: Sequence[tuple[Stage, Stage]]) -> None:
-    """How much more of everything the second of each pair took."""
+    """Print, for each pair of stages, the ratios of time and memory of the second to the first."""
     if not pairs:
         return
     print()
@@ -213,7 +213,7 @@ def print_ratios(pairs: Sequence[tuple[Stage, Stage]]) -> None:
 
 
 def uncompressed_size(path: Path) -> int:
-    """Bytes of the JSON text."""
+    """Bytes of the JSON text without compression."""
     if path.suffix != ".gz":
         return path.stat().st_size
     with igzip.open(path) as file:
@@ -221,14 +221,14 @@ def uncompressed_size(path: Path) -> int:
 
 
 def main() -> None:
-    """Parse the arguments and measure."""
+    """Parse the arguments and run the benchmarks."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trace", nargs="?", type=Path, metavar="TRACE")
     parser.add_argument("other", nargs="?", type=Path, metavar="OTHER")
     parser.add_argument("--mb", type=int, action="append", default=[], help="size of generated traces (repeatable)")
     parser.add_argument("--no-reference", action="store_true", help="leave out the reference reader")
-    parser.add_argument("--rows", type=int, help="measure a workbook of so many rows instead")
-    parser.add_argument("--runs", type=int, help="measure a warehouse of so many runs instead")
+    parser.add_argument("--rows", type=int, help="measure a workbook of ROWS rows instead")
+    parser.add_argument("--runs", type=int, help="measure a warehouse of RUNS runs instead")
     given = parser.parse_args()
     lanes = ["bulk"] if given.no_reference else ["bulk", "reference"]
     with tempfile.TemporaryDirectory(prefix="tracemill-bench-") as name:

@@ -1,10 +1,10 @@
-"""Kills writers of a warehouse at random moments, two at work and a reader beside them, and looks what is left.
+"""Kills writers of a warehouse at random moments, while another writer and a reader use it, and checks what is left.
 
 usage: kills.py [--kills N] [--seed N] [--folder DIR]
 
-Each writer ingests traces, some of them again, under labels that both use. Every answer that the reader gets must hold
-all runs that it has seen before, with all of their events. At the end, after one more ingest, every file in the
-warehouse must belong to a run. Prints what happened; exits 1 where something broke.
+Two writers at a time ingest traces, some of them repeatedly, under shared labels. Each answer of the reader must
+contain all runs that it has seen before, with all of their events. At the end, after one more ingest, every file in the
+warehouse must belong to a run. Prints what happened; exits with 1 if a check failed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _KERNELS = "select run_id, sum(call_count)::bigint as kernels from marts.kernel 
 
 
 def main() -> None:
-    """Kill, then judge."""
+    """Parse the arguments, kill writers, and report faults."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def read_on(house: Path) -> None:
-    """Ask again and again, and print each answer as a line, until killed."""
+    """Query the warehouse until killed, and print each answer as one line."""
     while True:
         found = {row["run_id"]: row["events"] for row in pipeline.query(_EVENTS, warehouse=house).to_pylist()}
         kernels = {row["run_id"]: row["kernels"] for row in pipeline.query(_KERNELS, warehouse=house).to_pylist()}
@@ -60,7 +60,7 @@ def read_on(house: Path) -> None:
 
 
 def kill_and_judge(folder: Path, kills: int, dice: random.Random) -> list[str]:
-    """Kill so many writers; what was broken by it."""
+    """Kill that many writers and return the faults found."""
     trial = _Trial(folder, dice)
     with subprocess.Popen(
         [sys.executable, __file__, "--read", str(trial.house)],
@@ -83,13 +83,13 @@ def kill_and_judge(folder: Path, kills: int, dice: random.Random) -> list[str]:
     print(
         f"{trial.killed} writers killed, {trial.finished} finished, {len(answers)} answers of the reader, {runs} runs"
     )
-    print(f"after {trial.littered} of the writers something lay in the warehouse that was no run's")
-    print("after the next ingest: " + ("leftovers" if any(leftovers(trial.house)) else "every file is of a run"))
+    print(f"after {trial.littered} of the writers the warehouse had files that belonged to no run")
+    print("after the next ingest: " + ("leftovers" if any(leftovers(trial.house)) else "every file belongs to a run"))
     return trial.faults
 
 
 class _Trial:
-    """Writers at work in one warehouse, and what became of them."""
+    """Writers at work in one warehouse, and how they ended."""
 
     def __init__(self, folder: Path, dice: random.Random) -> None:
         self.house = folder / "house"
@@ -103,7 +103,7 @@ class _Trial:
         self._seconds = time.monotonic() - started
 
     def kill(self, kills: int) -> None:
-        """Let writers work until so many of them were killed, each at a moment of its own."""
+        """Let writers work until that many of them were killed, each at a random moment."""
         while self.killed < kills:
             while len(self._at_work) < WRITERS:
                 self._begin()
@@ -136,21 +136,21 @@ class _Trial:
 
 
 def judge_answers(lines: list[str]) -> Iterator[str]:
-    """A run that was there stays, and has all of its events and kernels."""
+    """Find faults in answers: runs that were lost, and runs without all of their events and kernels."""
     seen: dict[str, int] = {}
     for line in lines:
         events, kernels = json.loads(line)
         if lost := seen.keys() - events.keys():
-            yield f"runs {sorted(lost)} were there and are lost"
-        # Kernels are asked for later, when there may be more runs.
+            yield f"runs {sorted(lost)} were lost"
+        # Kernels are queried after events, when there may be more runs.
         wrong = [run for run in events if events[run] not in KERNELS or kernels.get(run) != events[run]]
         if wrong:
-            yield f"runs {wrong} have other events or kernels than their traces: {events}, {kernels}"
+            yield f"runs {wrong} do not have the events or kernels of their traces: {events}, {kernels}"
         seen = events
 
 
 def judge_house(house: Path, traces: list[Path]) -> Iterator[str]:
-    """After one more ingest every file is of a run, every run whole, and nothing else is there."""
+    """Find faults after one more ingest: files that belong to no run, and runs that are not complete."""
     done = subprocess.run(_ingest(house, traces, "last"), capture_output=True, text=True, check=False)
     if done.returncode:
         yield f"the last ingest failed: {done.stderr.strip()}"
@@ -166,9 +166,9 @@ def judge_house(house: Path, traces: list[Path]) -> Iterator[str]:
 
 
 def leftovers(house: Path) -> Iterator[Path]:
-    """Files that are neither the database nor of a run that has a manifest."""
+    """Files that are neither the database nor part of a run with a manifest."""
     runs = {path.parent.name for path in house.glob("runs/*/manifest.json")}
-    # A folder may go while it is walked, with a writer that ends: os.walk takes no offence.
+    # A writer that ends may remove a folder meanwhile; os.walk ignores that.
     files = sorted(Path(folder, name) for folder, _, names in os.walk(house) for name in names)
     for path in files:
         if path == house / "warehouse.duckdb":

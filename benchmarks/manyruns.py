@@ -1,4 +1,4 @@
-"""Compares two runs of a warehouse again and again, in one process, and prints seconds by part as JSON.
+"""Compares two runs of a warehouse repeatedly, in one process, and prints the seconds of each part as JSON.
 
 usage: manyruns.py WAREHOUSE BASE COMPARISON
 """
@@ -22,7 +22,7 @@ TIMES = 7
 
 
 def median(part: Callable[[], object]) -> float:
-    """Processor seconds of a part, the middle of several, after one that counts for nothing."""
+    """Median of the processor seconds of a part, after one run to warm up."""
     part()
     found = []
     for _ in range(TIMES):

@@ -1,7 +1,7 @@
-"""The same comparison by other tools, each installed in an environment of its own.
+"""The same comparison by other tools, each installed in its own environment.
 
-TRACEMILL_BENCH_MSPROF names the Python of an environment with `msprof-analyze==26.2.0`, TRACEMILL_BENCH_HTA that of one
-with `HolisticTraceAnalysis`. A tool whose variable is not set is left out.
+TRACEMILL_BENCH_MSPROF is the path of Python in an environment with `msprof-analyze==26.2.0`, TRACEMILL_BENCH_HTA that
+in one with `HolisticTraceAnalysis`. A tool whose variable is not set is left out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ print({key: len(names) for key, names in TraceDiff.ops_diff(base, new).items()})
 
 
 def comparisons(base: Path, new: Path, folder: Path) -> Iterator[Stage]:
-    """Compare two traces with each tool that is there. They write into `folder`."""
+    """Compare two traces with each available tool. The tools write into `folder`."""
     msprof, hta = (Path(found).absolute() if (found := os.environ.get(name)) else None for name in VARIABLES)
     if msprof:
         tool = str(msprof.with_name("msprof-analyze"))

@@ -1,4 +1,4 @@
-"""One measured process: wall and processor time, and the most memory that was resident."""
+"""One measured process: wall time, processor time, and peak resident memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRACEMILL = [sys.executable, "-m", "pipeline.cli"]
 
 @dataclass(frozen=True)
 class Stage:
-    """One finished process. `peak_mb` is that of the largest process where it started others."""
+    """One finished process. If it started others, `peak_mb` is that of the largest one."""
 
     name: str
     seconds: float
@@ -26,7 +26,7 @@ class Stage:
 
 
 def run(name: str, command: list[str], folder: Path = ROOT) -> Stage:
-    """Run a command to its end, in a folder. Raises SystemExit with the end of its output where it fails."""
+    """Run a command in a folder, and measure it. If it fails, raises SystemExit with the end of its output."""
     started = time.perf_counter()
     with tempfile.TemporaryFile() as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=folder)

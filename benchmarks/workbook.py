@@ -1,8 +1,8 @@
-"""Writes a workbook of many rows: a comparison of kernels with a name, shapes and figures of its own in each.
+"""Writes a workbook of many rows: a comparison of kernels that all have different names, shapes and figures.
 
-usage: workbook.py ROWS OUT.xlsx              as `tracemill compare` does
-       workbook.py ROWS OUT.xlsx --by-cell    each cell through xlsxwriter's write_string and write_number
-       workbook.py ROWS OUT.xlsx --rows-only  nothing: what the rows themselves take
+usage: workbook.py ROWS OUT.xlsx              write it as `tracemill compare` does
+       workbook.py ROWS OUT.xlsx --by-cell    write each cell by xlsxwriter's write_string and write_number
+       workbook.py ROWS OUT.xlsx --rows-only  only make the rows, to measure what they take by themselves
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pipeline.catalog.header import Column  # noqa: E402
 from pipeline.comparison.result import Comparison, ResultTable, Side  # noqa: E402
 from pipeline.render.workbook.xlsx import write_xlsx  # noqa: E402
 
-# A value of each column type for row i. One row of seven has only one side.
+# A SQL expression for each column type, of row number i. One row in seven has no figures.
 _VALUES = {
     "id": "'run'",
     "name": "format('void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<{}>>(int)', i)",
@@ -42,7 +42,7 @@ def table(rows: int) -> ResultTable:
 
 
 def by_cell(found: ResultTable, path: Path) -> None:
-    """The least that writing cell by cell takes: no band, no mark, no limit of rows."""
+    """Write the rows cell by cell with the least effort: no bands, no marks, no limit of rows."""
     with xlsxwriter.Workbook(str(path), {"constant_memory": True}) as workbook:
         sheet, style = workbook.add_worksheet(), workbook.add_format({"num_format": "#,##0.000"})
         places = [(place, column, _is_text(column)) for place, column in enumerate(found.columns)]

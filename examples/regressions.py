@@ -1,8 +1,8 @@
-"""Which kernels got slower, in code: two small traces are made, compared, and the result is a pyarrow table.
+"""Finds the kernels that got slower, in Python: makes two small traces, compares them, and reads a pyarrow table.
 
     python examples/regressions.py FOLDER
 
-Writes the traces and a warehouse into FOLDER and prints the kernels whose time grew most.
+Writes the traces and a warehouse into FOLDER, and prints the kernels whose time grew most.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fixtures.make_fixtures import main as make_fixtures
 
 
 def main(folder: Path) -> None:
-    """Compare two traces and print the slower kernels."""
+    """Compare two traces and print the kernels whose time grew most."""
     make_fixtures(["demo", str(folder)])
     result = pipeline.compare(
         folder / "base.pt.trace.json.gz",
