@@ -1,6 +1,6 @@
--- Device activities of every kind of source in one shape: one row per kernel, collective, memory copy or memory set.
+-- Device activities of all kinds of source in one shape: one row per kernel, collective, memory copy or memory set.
 --
--- Those of a GPU's trace, and those of an Ascend device (`int_npu_activity`).
+-- `int_npu_activity` has those of Ascend devices; those of other devices come from the trace's own events.
 --
 -- @title Activities
 -- @grain run_id, event_index
@@ -11,7 +11,7 @@
 -- @column activity_kind category kernel, memcpy or memset
 -- @column activity_name name Name of the kernel or copy
 -- @column device id Device that it ran on
--- @column stream id Stream that it ran on; NULL for a collective, whose track is no stream
+-- @column stream id Stream that it ran on; NULL for a collective, whose track is not a stream
 -- @column start_ns timestamp_ns Start
 -- @column duration_ns duration_ns Duration
 -- @column end_ns timestamp_ns End

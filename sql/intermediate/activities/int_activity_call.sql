@@ -1,8 +1,9 @@
 -- Host calls that launched device activities: one row per device activity.
 --
--- The launch is the runtime call (or annotation, in traces of XLA) with the activity's correlation id; one graph launch has many activities. Where none has it, the
--- launch is the start of the flow that ends at the activity, or the call in which it lies. Operators are those open at the launch.
--- External ids are another id space: they name an operator only where the launch does not.
+-- The launch is the runtime call (in traces of XLA, the annotation) with the activity's correlation id; a graph launch
+-- has many activities. If no call has that id, a flow that ends at the activity leads to the launch. On an Ascend
+-- device this is the start of the flow, elsewhere the call around it. The operators are those open at the launch.
+-- External ids are a separate id space: they identify the operator only if the launch does not.
 --
 -- @title Launching calls
 -- @grain run_id, event_index

@@ -1,8 +1,10 @@
 -- Where device activities were launched from: one row per device activity.
 --
--- The launching operator is the innermost one open at the launch (`int_activity_call`), the top operator the outermost. The step is the launch's; else the one that an Ascend profiler
--- recorded, else the one whose copy on the activity's own stream covers its start, else on any stream of the device. The backward pass is told by the names of the operators, by the
--- thread of the forward operator, or by the end of a fwdbwd flow at the start of the top operator.
+-- The launching operator is the innermost one open at the launch (`int_activity_call`), the top operator the outermost
+-- one. The step is that of the launch; else the one that an Ascend profiler recorded; else that of the step marker's
+-- copy that covers the activity's start, on its own stream if possible, else on any stream of the device. An activity
+-- belongs to the backward pass if the name of one of its operators says so, if its operator has a forward thread, or if
+-- a fwdbwd flow ends at the start of the top operator.
 --
 -- @title Launches of device activities
 -- @grain run_id, event_index
@@ -22,7 +24,7 @@
 with
 linked as materialized (select * from intermediate.int_activity_call),
 
--- The copy of a step's marker on each stream; without a stream, over all streams of the device.
+-- Copies of step markers: for each stream, and (stream NULL) over all streams of the device.
 device_marker as (
     select
         run_id, device, stream, grouping(stream) = 0 as is_of_stream, step, min(start_ns) as start_ns, max(end_ns) as end_ns
@@ -75,7 +77,7 @@ backward_start as (
     where is_backward
 ),
 
--- Inner joins, whose sizes DuckDB estimates well: behind outer joins it would keep all host calls in memory.
+-- DuckDB estimates the sizes of inner joins well; with outer joins it would keep all host calls in memory.
 operator as (
     select
         linked.run_id,

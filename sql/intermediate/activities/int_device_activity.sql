@@ -1,13 +1,14 @@
 -- Device activities with launch, step and class: one row per kernel, memory copy or memory set.
 --
--- An activity without a usable time is quarantined: it keeps its row and the reason, and counts nowhere. One whose start
--- and duration are both 0, further from the rest than the rest is long, has no usable time either. An activity that cannot
--- have run as recorded (`int_suspect`) is suspect, and left as it is.
+-- An activity without a usable time is quarantined: it keeps its row and the reason, and counts in no figure. A start
+-- and duration of 0 are unusable too, if they lie further from the other activities than these span. A suspect activity
+-- (`int_suspect`) cannot have run as recorded, but counts unchanged.
 --
--- Communication is what the kernel's name says, what carries a collective's metadata, and what was launched below a call of a
--- collective: kernels, whatever their names, and copies from device to device. Of copies that carry metadata, any. Kernels that a
--- rule calls auxiliary (a check of the input for NaN) are none. Kernels of an Ascend device that communicate outside of the tracks of
--- groups (MoeDistributeDispatch) count as computing where the profiler's Overlap Analysis, which is shown, counts them so.
+-- An activity is communication if its kernel's name says so, if it carries a collective's metadata, or if a call of a
+-- collective launched it. The last applies to any kernel and to copies from device to device. Kernels that a rule calls
+-- auxiliary (a check of the input for NaN) are never communication. If an Overlap Analysis provides the figures, Ascend
+-- kernels that communicate outside the tracks of groups (MoeDistributeDispatch) count as computing, as they do in that
+-- analysis.
 --
 -- @title Device activities
 -- @grain run_id, event_index
@@ -27,10 +28,10 @@
 -- @column duration_ns duration_ns Duration
 -- @column end_ns timestamp_ns End
 -- @column bytes bytes Bytes copied or set
--- @column kernel_class category Class of a kernel; NULL for memory copies and sets that are no collective
+-- @column kernel_class category Class of a kernel; NULL for memory copies and sets that are not part of a collective
 -- @column kernel_unit category Cube or Vector, Trans or No Trans
 -- @column class_rule text Rule that decided the class
--- @column is_backward flag Was it launched by the backward pass? On Ascend devices also told by the type of the kernel
+-- @column is_backward flag Was it launched by the backward pass? On Ascend devices the kernel type may say so, too
 -- @column launch_index id Runtime call that launched it
 -- @column launch_name name Name of that call
 -- @column launch_start_ns timestamp_ns Start of that call
@@ -41,8 +42,8 @@
 -- @column core_ns duration_ns Time of the matrix core, where it is recorded
 -- @column process_group name Group of a collective on an Ascend device
 -- @column step id Step that it belongs to
--- @column quarantine_reason text Why its time is not usable; NULL for all that count
--- @column is_suspect flag Does it run past a later start on its own stream, for no known reason?
+-- @column quarantine_reason text Why its time is not usable; NULL if it is
+-- @column is_suspect flag Does it overlap a later start on its own stream, for no known reason?
 -- @column args text Arguments of a collective, JSON
 with
 extent as (

@@ -1,4 +1,4 @@
--- Where flows of an Ascend profile arrive on the device: one row per run, process and time.
+-- Arrivals of flows on Ascend devices: one row per run, process and time.
 --
 -- @title Arrivals of flows
 -- @grain run_id, pid, time_ns
@@ -6,7 +6,7 @@
 -- @column run_id id Run
 -- @column pid id Process that represents the device in the trace
 -- @column time_ns timestamp_ns Time at which a flow ends
--- @column flow_index id Place of the first start of such a flow; NULL where the start is not recorded
+-- @column flow_index id Position of the first start of such a flow; NULL if it is not recorded
 with
 departure as (
     select run_id, flow_id, min(event_index) as flow_index

@@ -1,9 +1,9 @@
 -- Time that each device activity adds to the busy time of its device: one row per activity and scope.
 --
--- An activity adds the part of it that no activity started before it covers, so that the parts sum to the length of
--- the union of intervals. Quarantined activities are in no scope. Four unions are counted: of compute, of communication, of both, and of everything.
--- On an Ascend device the scope is from the first start to the last end of kernels and collectives, as its profiler counts; of a
--- copy only the part in there counts.
+-- An activity adds the part of its interval that no earlier activity covers, so the parts sum to the length of the
+-- union of intervals. There are four unions: of compute, of communication, of both, and of all activities. Quarantined
+-- activities have no rows. On an Ascend device the scope runs from the first start to the last end of kernels and
+-- collectives, as in its profiler; only the part of a copy within the scope counts.
 --
 -- @title Device time by activity
 -- @grain run_id, step, event_index

@@ -1,7 +1,8 @@
--- What each device did in all: one row per run, step and device.
+-- Totals of each device: one row per run, step and device.
 --
--- Each instant counts once: computing first, then communication, then copies. Where an Ascend profiler wrote an Overlap Analysis of the device, the
--- figures of the whole run are its own, also where the trace has no activities. Tables of kernels without a trace do not tell copies.
+-- Each instant counts once: as computing, else as communication, else as copies. If an Ascend profiler wrote an Overlap
+-- Analysis of the device, the figures of the whole run come from it, even if the trace has no activities. Tables of
+-- kernels without a trace do not record copies.
 --
 -- @title Device totals
 -- @grain run_id, step, device
@@ -12,11 +13,11 @@
 -- @column e2e_ns duration_ns From the first start to the last end
 -- @column compute_ns duration_ns Time in which kernels computed
 -- @column communication_ns duration_ns Time in which collectives ran
--- @column busy_ns duration_ns Time in which either did
--- @column active_ns duration_ns The same with copies; NULL where these are not recorded
+-- @column busy_ns duration_ns Time in which kernels computed or collectives ran
+-- @column active_ns duration_ns Time with any activity, copies included; NULL if copies are not recorded
 -- @column compute_count count Kernels that compute
 -- @column communication_count count Kernels of collectives
--- @column copy_count count Copies; NULL where these are not recorded
+-- @column copy_count count Copies; NULL if not recorded
 -- @column compute_total_ns duration_ns Sum of the durations of kernels that compute
 -- @column communication_total_ns duration_ns Sum of the durations of kernels of collectives
 -- @column copy_total_ns duration_ns Sum of the durations of copies

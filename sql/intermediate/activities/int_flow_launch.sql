@@ -1,8 +1,9 @@
--- Launches that flows alone tell: one row per device activity whose correlation names no launch and at whose start a flow ends.
+-- Launches that only flows identify: one row per device activity whose correlation id no launch has, and at whose start
+-- a flow ends.
 --
--- The flow's start lies in the launch, the innermost call that is open there. Where flows of several categories lead to an activity,
--- that of the category which a person named counts and no other; else the categories of Kineto come first, in the order in which its
--- versions have used them, then the others by name.
+-- The launch is the innermost call open where the flow starts. If flows of several categories lead to an activity, the
+-- category that a user named counts, and no other. By default the categories of Kineto come first, newest first, then
+-- the others by name.
 --
 -- @title Launches told by flows
 -- @grain run_id, event_index
@@ -11,7 +12,7 @@
 -- @column run_id id Run that the activity belongs to
 -- @column event_index id Position of the activity in the file
 -- @column flow_category category Category of the flow
--- @column call_index id Call that launched: position in the file
+-- @column call_index id Call that launched it: position in the file
 with recursive
 unlinked as materialized (
     select run_id, event_index, pid, tid, start_ns
@@ -61,14 +62,14 @@ departure as materialized (
             and arrival.time_ns >= flow.time_ns
 ),
 
--- None, in most traces.
+-- Empty for most traces.
 call as materialized (
     select run_id, event_index, pid, tid, start_ns, duration_ns, end_ns, parent_index
     from intermediate.int_host_call
     where (run_id, pid, tid) in (select (run_id, pid, tid) from departure)
 ),
 
--- Of the calls that start together on a thread, the innermost.
+-- The innermost of the calls that start together on a thread.
 started as (
     select run_id, pid, tid, start_ns, end_ns, event_index, parent_index
     from call

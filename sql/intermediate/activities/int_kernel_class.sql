@@ -1,24 +1,26 @@
--- Classes of kernels by name: one row per run, kernel, its type and unit where they are recorded, and launching operator.
+-- Classes of kernels by name: one row per run, kernel name or type, measured unit, and launching operator.
 --
--- Patterns are rows of `seeds.kernel_class` (globs, compared in lower case), the first that matches wins. Those of the subject
--- `kernel` are held against the whole name, `symbol` and `auxiliary` against the name without template arguments and parameters; of neither
--- with the scope of the network that MindSpore writes before it. Communication
--- (also in one with computing) and copies are told by the kernel's name alone; else the operator decides the class and the kernel the unit, but
--- for a matrix product or convolution inside an operator of attention, which is what it is called; kernels
--- without an operator (graph replays, device-only traces) are told by their name. On Ascend devices the type stands for the name,
--- and the unit is the measured one: Cube where the matrix unit worked, else Vector; a kernel that no rule knows has the class of its unit.
+-- Patterns are rows of `seeds.kernel_class`: globs, compared in lower case; the first match wins. Patterns of the
+-- subject `kernel` match the whole name. Those of `symbol` and `auxiliary` match the name without template arguments
+-- and parameters. The network scope that MindSpore puts before a name is ignored.
+--
+-- The kernel's name alone identifies communication (also combined with computing), copies and auxiliary kernels.
+-- Otherwise the operator decides the class, and the kernel the unit; but a matrix product or convolution inside an
+-- attention operator keeps its own class. Kernels without an operator (graph replays, device-only traces) are
+-- classified by name. On Ascend devices the type takes the place of the name, and the unit is measured: Cube if the
+-- matrix unit worked, else Vector. There, a kernel that no rule matches has the class of its unit.
 --
 -- @title Kernel classes
 -- @grain run_id, kernel_name, measured_unit, operator_name
 -- @order run_id, kernel_name, measured_unit, operator_name
 -- @column run_id id Run
 -- @column kernel_name name Name of the kernel, or its type
--- @column measured_unit category Cube or Vector, as recorded; empty where it is not
--- @column operator_name name Name of the launching operator, empty where there is none
+-- @column measured_unit category Cube or Vector, as recorded; empty if not recorded
+-- @column operator_name name Name of the launching operator; empty without one
 -- @column kernel_class category Class
 -- @column kernel_unit category Cube (matrix unit) or Vector; for the class Vector, Trans (layout change) or No Trans
 -- @column class_rule text Rule that decided the class
--- @column is_auxiliary flag Is it launched for a collective without communicating?
+-- @column is_auxiliary flag Was it launched for a collective, without communicating?
 with
 pair as (
     select distinct

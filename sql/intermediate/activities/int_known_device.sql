@@ -1,12 +1,12 @@
 -- Devices that the tables of an Ascend profile name: one row per run and device.
 --
--- They are those of the kernel details, else those of the samples of memory, which may count other numbers.
+-- The kernel details name them, else the memory samples, whose numbering may differ.
 --
 -- @title Devices in tables
 -- @grain run_id, place
 -- @order run_id, place
 -- @column run_id id Run
--- @column place id Place of the device in the order of their numbers, from 1
+-- @column place id Position of the device in the order of numbers, from 1
 -- @column device id Device
 -- @column device_count count Devices of the run
 select

@@ -1,8 +1,8 @@
--- What a run adds to the tree of metrics: one row per run, step, device and metric, each below a metric of the tree.
+-- Metrics that a run adds below those of the tree: one row per run, step, device and metric.
 --
--- Computing Time is split over classes of kernels, these by unit, and attention and convolution by pass, too. Uncovered communication of an
--- Ascend device is shown by process group, as waiting and transmitting. A kernel that computes and communicates in one
--- counts as computing for the time of the matrix core; the rest is communication.
+-- Computing Time is split by class of kernel, each class by unit, and attention and convolution also by pass. Uncovered
+-- communication of an Ascend device is split by process group, each into waiting and transmitting. A kernel that both
+-- computes and communicates counts as computing for the time of the matrix core, and as communicating for the rest.
 --
 -- @title Parts of metrics
 -- @grain run_id, step, device, branch, metric, parent_metric
@@ -10,10 +10,10 @@
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column device id Device
--- @column branch name Metric of the tree that it lies below
+-- @column branch name Metric of the tree that it is below
 -- @column parent_metric name Metric that contains it
--- @column levels depth Levels down to it
--- @column place text Place below the branch
+-- @column levels depth Levels below the branch
+-- @column place text Position below the branch
 -- @column metric name Metric
 -- @column duration_ns duration_ns Time
 -- @column call_count count Activities that it sums up

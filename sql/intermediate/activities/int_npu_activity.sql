@@ -1,10 +1,10 @@
 -- Activities of Ascend devices: one row per kernel, collective, memory copy or memory set.
 --
--- Kernels are the rows of the kernel details; without these, the tasks of the trace that are neither copies
--- nor events, notifications and the like. Collectives are those of the trace's groups; without these, those of the
--- kernel details. Copies are the copy tasks on streams that also compute. What the device does for a collective is part of
--- it; its step is that of its own row among the details, which starts in the same microsecond. Where a flow arrives at the start,
--- the place of the flow's start is kept.
+-- Kernels are the rows of the kernel details; without these, the tasks of the trace that are not copies, events,
+-- notifications and the like. Collectives are those of the trace's groups; without these, those of the kernel details.
+-- Copies are the copy tasks on streams that also compute. The tasks on the planes of a collective are part of it and
+-- have no rows. A collective of the trace has the step of its row among the details, which starts in the same
+-- microsecond.
 --
 -- @title Activities of Ascend devices
 -- @grain run_id, event_index
@@ -17,7 +17,7 @@
 -- @column kernel_type name Type of a kernel, if recorded
 -- @column accelerator_core category Unit that it ran on, if recorded
 -- @column device id Device that it ran on
--- @column stream id Stream that it ran on; NULL for a collective, whose track is no stream
+-- @column stream id Stream that it ran on; NULL for a collective, whose track is not a stream
 -- @column start_ns timestamp_ns Start
 -- @column duration_ns duration_ns Duration
 -- @column flow_index id Position of the start of the flow that leads to it, on an Ascend device
@@ -49,7 +49,7 @@ task as (
 
 arrival as materialized (select * from intermediate.int_device_arrival),
 
--- The task of a kernel in the trace: it starts when the row of the details says, on the same device where the row tells one.
+-- Tasks of the trace by start, in which kernel rows find theirs: with the device if a row's is known, else without.
 place as (
     select
         task.run_id,

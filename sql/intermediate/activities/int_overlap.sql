@@ -1,7 +1,7 @@
--- What the profiler's own Overlap Analysis found for the whole run: one row per run that has it, and device.
+-- Figures of the profiler's own Overlap Analysis, of the whole run: one row per run that has one, and device.
 --
--- Its tracks have intervals that do not overlap one another, so that their durations sum to lengths of unions. What an interval is stands in
--- the name of its track, and in its own; an analysis without either is none.
+-- The intervals of a track do not overlap, so their durations sum to the length of a union. The name of the track or of
+-- the interval says what it is; intervals for which neither does are ignored.
 --
 -- @title Overlap Analysis
 -- @grain run_id, device
@@ -11,7 +11,7 @@
 -- @column e2e_ns duration_ns From the first start to the last end
 -- @column compute_ns duration_ns Computing
 -- @column communication_ns duration_ns Communication
--- @column uncovered_ns duration_ns Communication(Not Overlapped)
+-- @column uncovered_ns duration_ns Communication that computing does not overlap
 -- @column free_ns duration_ns Free
 -- @column interval_count count Intervals of all tracks
 with

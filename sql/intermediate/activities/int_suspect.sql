@@ -1,10 +1,11 @@
--- Activities that cannot have run as recorded: one row per activity that runs past a later start on its own stream.
+-- Activities that cannot have run as recorded: one row per activity that overlaps a later start on its own stream.
 --
--- A stream does one thing at a time. What seems to break that and does not is left out: activities of no length; those of one
--- launch, since branches of a graph run beside each other and are recorded on one stream; a copy beside a kernel on AMD devices, where
--- the profiler gives several queues one number; an overlap that the clock explains, no longer than the unit that all starts are
--- multiples of (1 µs, 250 ns, 100 ns); on NVIDIA devices from compute capability 9, a kernel whose successor begins before it has
--- ended and outlasts it (programmatic dependent launch). On Ascend devices a stream that is not recorded is no stream.
+-- A stream runs one activity at a time. Overlaps with a known reason are left out: activities of zero length;
+-- activities of one launch, since branches of a graph run in parallel but are recorded on one stream; a copy and a
+-- kernel on AMD devices, whose profiler gives several queues one number; overlaps up to the resolution of the clock (1
+-- µs, 250 ns or 100 ns), which all starts are multiples of; and on NVIDIA devices of compute capability 9 and up, a
+-- kernel whose successor starts before it ends and outlasts it (programmatic dependent launch). Ascend activities
+-- without a recorded stream are not checked.
 --
 -- @title Suspect activities
 -- @grain run_id, event_index
@@ -18,7 +19,7 @@ running as not materialized (
     where duration_ns > 0 and start_ns is not null and (stream is not null or not is_npu)
 ),
 
--- Found from what is narrow, since it is sorted: on most streams nothing overlaps, and then nothing below costs anything.
+-- Sorts narrow rows only. Most streams have no overlap, and the rest of the view then costs nothing.
 crowded as materialized (
     select distinct run_id, device, stream
     from (
@@ -60,7 +61,7 @@ run as (
     group by entry.run_id
 ),
 
--- Consecutive activities of one launch are a group; what has no launch is a group of its own.
+-- Consecutive activities of one launch form a group; an activity without a launch is a group of its own.
 marked as (
     select
         entry.*,
@@ -82,7 +83,7 @@ grouped as (
     window lane as (partition by run_id, device, stream, is_apart order by start_ns, end_ns, event_index)
 ),
 
--- The first activity of the group behind each.
+-- The first activity of the group after each.
 following as (
     select run_id, device, stream, is_apart, ordinal - 1 as ordinal, start_ns, end_ns, is_kernel
     from grouped

@@ -1,7 +1,8 @@
 -- Devices of the tracks of an Ascend trace: one row per process of tasks, of collectives or of an Overlap Analysis.
 --
--- A trace of several devices has a process of each kind for every device, in the order of their numbers; no event says which is whose.
--- Where the tables name another number of devices, the processes count from 0.
+-- A trace of several devices has a process of each kind for every device. No event says which device a process belongs
+-- to, so processes and devices match in the order of their numbers. If the tables name a different number of devices,
+-- processes count from 0.
 --
 -- @title Devices of Ascend tracks
 -- @grain run_id, pid, process_kind
@@ -9,8 +10,8 @@
 -- @column run_id id Run
 -- @column pid id Process
 -- @column process_kind category task, collective or overlap
--- @column device id Device; the only one is 0 where no table tells
--- @column is_told flag Is it one of several, which the tables name?
+-- @column device id Device; 0 for the only one if no table names it
+-- @column is_told flag Is it one of several devices that the tables name?
 with
 process as (
     select

@@ -1,8 +1,8 @@
--- Events on the tracks of an Ascend profile, by what the track is: one row per event.
+-- Events on the tracks of an Ascend profile, by kind of track: one row per event.
 --
--- Tracks are told by the name of their process, never by its number (`seeds.track`): Ascend Hardware has the tasks of a stream, HCCL or
--- Communication the collectives of a group and the tasks on its planes, Overlap Analysis what the profiler made of them,
--- CANN the calls of CANN.
+-- The name of its process identifies a track, never the process number (`seeds.track`). Ascend Hardware has the tasks
+-- of a stream; HCCL or Communication the collectives of a group and the tasks on its planes; Overlap Analysis the
+-- profiler's own analysis; CANN the calls of CANN.
 --
 -- @title Events on Ascend tracks
 -- @grain run_id, event_index
@@ -10,12 +10,12 @@
 -- @column run_id id Run
 -- @column event_index id Position of the event in the file
 -- @column track category task, collective, plane, overlap or cann
--- @column process_group name Group of a collective; that of a plane is in `int_plane_group`
+-- @column process_group name Group of a collective; `int_plane_group` has that of a plane
 -- @column thread_name name Name of the thread
 -- @column event_name name Name
 -- @column pid id Process
 -- @column tid id Thread
--- @column device id Device that the event tells, else that of its process
+-- @column device id Device that the event names, else that of its process
 -- @column stream id Stream: the number in the thread id
 -- @column start_ns timestamp_ns Start
 -- @column duration_ns duration_ns Duration

@@ -1,4 +1,4 @@
--- Backward operators that a fwdbwd flow ends at: one row per such operator.
+-- Backward operators at which a fwdbwd flow ends: one row per such operator.
 --
 -- A flow starts at the forward operator and ends at the start of the backward operator.
 --

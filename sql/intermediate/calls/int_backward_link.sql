@@ -1,7 +1,7 @@
--- Where the forward pass was that a backward operator belongs to: one row per backward operator whose forward operator is known.
+-- Forward operators of backward operators: one row per backward operator whose forward operator is known.
 --
--- A fwdbwd flow tells it. Where none ends at an operator of the sequence number, it is the last operator before with that number on
--- the thread of the forward pass.
+-- A fwdbwd flow leads to the forward operator. If no flow ends at an operator with the sequence number, the forward
+-- operator is the last earlier one with that number on the thread of the forward pass.
 --
 -- @title Forward operators of the backward pass
 -- @grain run_id, event_index

@@ -1,10 +1,12 @@
--- What is open around host calls: one row per host call, memory event, start of a fwdbwd flow, and call of an nn.Module.
+-- Calls and modules open around each host call: one row per host call, memory event, start of a fwdbwd flow, and call
+-- of an nn.Module.
 --
--- Parent is the innermost call of the same thread that is still open at the start, for any overlap; a child may outlive its parent. A
--- call that ends where another starts is closed; one of no length is around nothing. Memory events and starts of flows take part
--- as calls of no length. A Python function is in the module of its recorded caller, else, where the
--- profiler numbers none, of the innermost function around it; what starts on a thread is in the module of the innermost function there.
--- The step is the one whose marker on the host started last, if it is open.
+-- The parent is the innermost call of the same thread that is still open at the start. A child may outlive its parent.
+-- A call that ends where another starts is closed then; a call of zero length contains nothing. Memory events and
+-- starts of flows count as calls of zero length. A Python function is in the module of its recorded caller; if the
+-- profiler numbers no callers, in that of the innermost function around it. Anything else on the thread is in the
+-- module of the innermost function open at its start. The step is the one whose host marker started last, if that
+-- marker is still open.
 --
 -- @title Walk over host calls
 -- @grain run_id, event_index
@@ -13,22 +15,22 @@
 -- @walk calls
 -- @column run_id id Run
 -- @column event_index id Place in the file
--- @column parent_index id Innermost call around it, NULL at the root
--- @column inside_parent_ns duration_ns Part of its duration inside that call
--- @column covered_ns duration_ns Part of its duration that calls directly inside cover
+-- @column parent_index id Innermost call around it; NULL at the root
+-- @column inside_parent_ns duration_ns Part of its duration within that call
+-- @column covered_ns duration_ns Part of its duration that its direct children cover
 -- @column parent_operator_index id Innermost operator around it
--- @column operator_index id Innermost operator open at its start: itself, for an operator
--- @column top_operator_index id Outermost operator open at its start: itself, for an operator without one
--- @column module_index id Innermost module call open at its start: itself, for a module call
+-- @column operator_index id Innermost operator open at its start; an operator names itself
+-- @column top_operator_index id Outermost operator open at its start; an outermost operator names itself
+-- @column module_index id Innermost module call open at its start; a module call names itself
 -- @column optimizer_index id Outermost call of the optimizer open at its start
 -- @column step id Step that it started in
--- @column path id Number of a module call's path, in the run
--- @column parent_path id Number of the path of the module around it
+-- @column path id Number of a module call's path within the run
+-- @column parent_path id Number of the parent module's path
 -- @column parent_module_index id Module call around a module call
 -- @column start_ns timestamp_ns Start of a module call
 -- @column end_ns timestamp_ns End of a module call
 -- @column module_name name Name of a module call
--- @column caller_indexes text Python functions around the first module call of a path, outermost first, and itself: their places in the file
+-- @column caller_indexes text Python functions around the first module call of a path, outermost first, then itself: positions in the file
 with
 entry as not materialized (
     select

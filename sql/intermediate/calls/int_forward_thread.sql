@@ -1,16 +1,18 @@
--- Threads that the numbers of forward threads mean: one row per run, process and number that a backward operator without a flow has.
+-- Threads that autograd's numbers of forward threads refer to: one row per run, process and number on a backward
+-- operator without a flow.
 --
--- Autograd numbers threads in a way of its own, and each thread counts its sequence numbers from 0, so that replicas of a model
--- have the same ones. A number means the thread that flows with that number start on; else the one with most of its sequence numbers at a
--- function of the same name, then with most of them; among equals one that no lower number means, rather not the thread that the
--- backward operators are on, and the one that comes first.
+-- Autograd numbers threads in its own way. Each thread counts sequence numbers from 0, so replicas of a model share
+-- them. A number refers to the thread from which flows with that number start. Without flows, it is the thread with the
+-- most of its sequence numbers at a function of the same name, then with the most of them at all. Among equals, a
+-- thread that no lower number refers to comes first, then one without these backward operators, then the one that
+-- starts first.
 --
 -- @title Threads of the forward pass
 -- @grain run_id, pid, forward_thread
 -- @order run_id, pid, forward_thread
 -- @column run_id id Run
 -- @column pid id Process
--- @column forward_thread id Number of the thread, as backward operators have it
+-- @column forward_thread id Number of the thread, as on backward operators
 -- @column tid id Thread
 with recursive
 flow as (
@@ -81,7 +83,7 @@ placed as materialized (
             and candidate.tid = flow.tid
 ),
 
--- The lowest number chooses first.
+-- In order, from the lowest number: later numbers avoid threads that are taken.
 chosen as (
     select distinct run_id, pid, 0::bigint as turn, null::bigint as forward_thread, null::varchar as tid, []::varchar[] as taken
     from placed

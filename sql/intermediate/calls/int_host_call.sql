@@ -1,7 +1,7 @@
--- Host calls in their tree, with self time and step: one row per host call.
+-- Host calls as a tree, with self time and step: one row per host call.
 --
--- Self time is the duration less the part that direct children cover; children of one call never overlap each other,
--- since the later would be a child of the earlier.
+-- Self time is the duration less the part that direct children cover. Children of one call never overlap: the later one
+-- would be a child of the earlier one.
 --
 -- @title Host calls
 -- @grain run_id, event_index
@@ -25,11 +25,11 @@
 -- @column parent_index id Innermost call around it
 -- @column outlives_parent flag Does it end after that call?
 -- @column parent_operator_index id Innermost operator around it
--- @column operator_index id Innermost operator open at its start: itself, for an operator
--- @column top_operator_index id Outermost operator open at its start: itself, for an operator without one
+-- @column operator_index id Innermost operator open at its start; an operator names itself
+-- @column top_operator_index id Outermost operator open at its start; an outermost operator names itself
 -- @column step id Step that it started in
 -- @column module_index id Innermost module call open at its start
--- @column optimizer_index id Outermost call of the optimizer open at its start: itself, for one without one
+-- @column optimizer_index id Outermost call of the optimizer open at its start; an outermost one names itself
 select
     call.run_id,
     call.event_index,

@@ -1,6 +1,8 @@
--- Operators with an autograd sequence number: one row per operator that has one, but for backward operators whose forward operator a flow tells.
+-- Operators with an autograd sequence number: one row per such operator, except backward operators whose forward
+-- operator a flow identifies.
 --
--- A flow to one backward operator tells for the others of that number, too: the engine's call around it is none.
+-- A flow to one backward operator identifies the forward operator for all others with that number and thread, such as
+-- the engine's own call around it.
 --
 -- @title Sequence numbers
 -- @grain run_id, event_index
@@ -11,8 +13,8 @@
 -- @column tid id Thread
 -- @column start_ns timestamp_ns Start
 -- @column sequence_number id Autograd sequence number
--- @column forward_thread id Number of the forward operator's thread, 0 for a forward operator
--- @column function_name name Name of the differentiable function: `addmm` for aten::addmm and for AddmmBackward0
+-- @column forward_thread id Autograd's number of the forward operator's thread; 0 for a forward operator
+-- @column function_name name Name of the differentiable function: `addmm` for both aten::addmm and AddmmBackward0
 select
     operator.run_id,
     operator.event_index,

@@ -1,15 +1,22 @@
--- Collectives: one row per kernel of a collective with a usable time; kernels and copies that carry one out together are one row.
+-- Collectives: one row per kernel of a collective with a usable time; kernels and copies that carry out one collective
+-- share a row.
 --
--- The name is the one in its description, else the one of the annotation around the launch, else the kernel's, written the way of
--- `seeds.collective`; `unknown` where none tells (old versions of NCCL call the kernels of all collectives after one). Sizes are
--- elements × size of the data type, NULL where the trace has none. Algorithm bytes are what bandwidths are counted on: for
--- allgather the output (input × n), for reducescatter the input (output × n), for gather and scatter what one rank has × n, for recv the
--- output, for the others the input. An all-to-all with split sizes has no such size; what it sends to other ranks is `sent_bytes`.
--- Sizes that contradict each other make a misfit. The bus factor is the part that crosses the slowest link: 2(n−1)/n for allreduce,
--- (n−1)/n for allgather, reducescatter, alltoall, gather and scatter, else 1; NULL where nothing leaves the rank. On an Ascend device the message
--- has `count` elements, which go in and, where all ranks get what one has, also come out; the group is the one of the track, of the
--- analysis of communication or, by its name in the job, of the metadata. The sequence is `Seq`, which a coalesced group shares, else the place
--- among the run's collectives of the same process group. What goes from one rank to another (`is_point_to_point`) is counted apart, as PyTorch does.
+-- The name is that of the description, else of the annotation around the launch, else of the kernel, spelled as in
+-- `seeds.collective`; `unknown` if none of them identifies it (old versions of NCCL have one kernel name for all
+-- collectives). Sizes are elements × size of the data type, NULL if the trace has none.
+--
+-- Algorithm bytes are the basis of bandwidths: for allgather the output (input × n), for reducescatter the input
+-- (output × n), for gather and scatter the size of one rank × n, for recv the output, for others the input. An
+-- all-to-all with split sizes has no such size; `sent_bytes` is what it sends to other ranks. The bus factor is the
+-- share that crosses the slowest link: 2(n−1)/n for allreduce, (n−1)/n for allgather, reducescatter, alltoall, gather
+-- and scatter, else 1; NULL if nothing leaves the rank. Sizes that contradict each other are a misfit.
+--
+-- On an Ascend device the message has `count` elements. They are the input; for allreduce, broadcast, send and recv
+-- also the output. The group is that of the track or of CANN's communication analysis, under its name in the job if the
+-- metadata has it.
+--
+-- The sequence is `Seq`, which a coalesced group shares, else the position among the run's collectives of the same
+-- process group. Point-to-point operations are counted separately, as in PyTorch.
 --
 -- @title Collectives
 -- @grain run_id, event_index
@@ -26,16 +33,16 @@
 -- @column group_ranks text Ranks of the group, JSON
 -- @column group_size count Ranks in the group
 -- @column data_type category Type of an element
--- @column is_point_to_point flag Does it go from one rank to another, and not among all of the group?
+-- @column is_point_to_point flag Does it go from one rank to another, rather than among the whole group?
 -- @column sequence id Number within the process group
--- @column has_sequence flag Is the number recorded? Else it is the place
--- @column place id Place among those of the same name and number, from 0
+-- @column has_sequence flag Is that number recorded? If not, it is the position
+-- @column place id Position among the collectives of the same name and number, from 0
 -- @column input_bytes bytes Size of the input
 -- @column output_bytes bytes Size of the output
--- @column algorithm_bytes bytes Size that bandwidths are counted on
--- @column sent_bytes bytes What an all-to-all with split sizes sends to other ranks
+-- @column algorithm_bytes bytes Size that bandwidths are computed from
+-- @column sent_bytes bytes Bytes that an all-to-all with split sizes sends to other ranks
 -- @column bus_factor ratio Bus bandwidth / algorithm bandwidth
--- @column is_misfit flag Do sizes, kind and group contradict each other? NULL where one of them is not known
+-- @column is_misfit flag Do sizes, kind and group contradict each other? NULL if one of them is not known
 -- @column start_ns timestamp_ns Start
 -- @column duration_ns duration_ns Duration; of several parts, the time in which at least one ran
 -- @column end_ns timestamp_ns End

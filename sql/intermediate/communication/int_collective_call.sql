@@ -1,19 +1,20 @@
--- Calls of collectives around the launches of device activities: one row per activity that was launched below one.
+-- Calls of collectives around the launches of device activities: one row per activity launched within such a call.
 --
--- An operator of `aten` inside the call works for itself (it copies tensors into one buffer and out of it): what it launches is left
--- out. Ascend profilers record collectives on tracks of their own, and are left out, too.
+-- An operator of `aten` within the call does its own work, such as copying tensors into and out of one buffer:
+-- activities that it launched are left out. So are those of Ascend devices, whose profilers record collectives on
+-- tracks of their own.
 --
 -- @title Calls around launches of collectives
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @materialized
 -- @column run_id id Run
--- @column event_index id The activity: position in the file
--- @column call_index id The record_param_comms around the launch
+-- @column event_index id Position of the activity in the file
+-- @column call_index id The record_param_comms around the launch: position in the file
 -- @column call_name name Name of the innermost of these calls
--- @column annotated_name name Collective that an annotation around the launch names
+-- @column annotated_name name Collective named by an annotation around the launch
 -- @column input_type category Type of the first input of record_param_comms
--- @column input_elements count Elements of it
+-- @column input_elements count Elements of that input
 -- @column args text Arguments of record_param_comms, JSON
 with
 collective as materialized (select * from staging.stg_collective_call),
@@ -26,7 +27,7 @@ launch as (
     where call.call_kind <> 'launch' and (call.run_id, call.pid, call.tid) in (select (run_id, pid, tid) from collective)
 ),
 
--- Annotations apart, since one may have ended before the launch that its record_param_comms is still around.
+-- Annotations count separately: one may end before a launch that its record_param_comms still contains.
 point as (
     select
         collective.run_id,
@@ -52,7 +53,7 @@ counted as (
     )
 ),
 
--- The innermost call from some time on: where one inside it has ended, the one around it again.
+-- The innermost open call from each time on; when a call ends, that is the one around it again.
 innermost as (
     select run_id, pid, tid, is_annotation, from_ns, max_by(call, [call.start_ns, -call.end_ns, call.event_index]) as call
     from (

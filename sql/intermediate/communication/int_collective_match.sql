@@ -1,9 +1,10 @@
--- Which collective of the ranks of one execution is the same: one row per collective of an execution with several ranks.
+-- Collectives matched across the ranks of one execution: one row per collective of an execution with several ranks.
 --
--- Matched are those of one process group, first by the recorded sequence number, those that share one in their order; where none is
--- recorded by their place in the group, if all of its ranks have the same sequence of kinds and sizes; else those of one kind that
--- overlap on one clock, at most one a rank and all at some moment; the rest is not matched (matched_by is NULL). Two recordings of one
--- rank are never two ranks: of numbers that a rank has in both, only what overlaps is the same. Nor is a send of one rank ever that of another.
+-- Only collectives of one process group match. Those with a recorded sequence number match by it; those that share a
+-- number, in their order. Those without one match by position in the group, if all its ranks have the same sequence of
+-- kinds and sizes. The rest match by overlap: same kind, at most one per rank, and all running at some moment on one
+-- clock. What is left is not matched (matched_by is NULL). Two recordings of one rank are never two ranks: if a rank
+-- has a number in both, only collectives that overlap match. Point-to-point operations never match.
 --
 -- @title Matching of collectives
 -- @grain run_id, event_index
@@ -16,9 +17,9 @@
 -- @column process_group name Process group
 -- @column group_ranks text Ranks of the group
 -- @column collective_name name Name of the collective
--- @column matched_by category sequence, place or overlap; NULL where it is not matched
--- @column match_number id What those that are the same share: sequence number, place, or a number among the overlapping ones
--- @column place id Place among those of the same name and sequence number
+-- @column matched_by category sequence, place or overlap; NULL if not matched
+-- @column match_number id What matched collectives share: sequence number, position, or number among overlapping ones
+-- @column place id Position among the collectives of the same name and sequence number
 -- @column duration_ns duration_ns Duration
 -- @column start_ns timestamp_ns Start, in Unix time
 -- @column end_ns timestamp_ns End, in Unix time
@@ -93,7 +94,7 @@ placed as (
     )
 ),
 
--- Back to back is not overlapping: times may be rounded.
+-- Back to back is no overlap, since times may be rounded.
 island as (
     select *, count(*) filter (where coalesce(start_ns >= until_ns, true)) over (
         partition by label, process_group, group_ranks, collective_name, number, place order by start_ns, end_ns, run_id, event_index

@@ -1,10 +1,12 @@
--- What the device did for a collective, with what describes it: one row per kernel, and one for all parts of a collective that has several.
+-- Parts of collectives on the device with their description: one row per kernel; several parts of one collective share
+-- a row.
 --
--- The description is the arguments of the kernel or copy, with those of the record_param_comms around its launch where that names the same
--- collective (older recordings have the sequence number only there), else the latter. Parts of one collective
--- are what was launched below one record_param_comms: its copies, and kernels that it alone describes. Other copies belong together that
--- share a sequence number. On an Ascend device kernels of the AI CPU
--- that only start collectives are none beside the collectives themselves.
+-- The description is the arguments of the kernel or copy, completed by those of the record_param_comms around its
+-- launch if both name the same collective (older versions record the sequence number only there); without such
+-- arguments, those of that record_param_comms. Parts of one collective are the copies launched within one
+-- record_param_comms, and kernels that only it describes. Other copies belong together if they share a sequence number.
+-- On an Ascend device, AI CPU kernels that only start collectives do not count if the collectives themselves are
+-- recorded.
 --
 -- @title Parts of collectives
 -- @grain run_id, event_index
@@ -15,11 +17,11 @@
 -- @column device id Device
 -- @column is_npu flag Did an Ascend device run it?
 -- @column activity_name name Name of the kernel or copy
--- @column kernel_symbol name What tells the kind: its type, where it is recorded, else its name without template arguments and parameters
+-- @column kernel_symbol name What identifies the kind: the kernel type if recorded, else the name without template arguments and parameters
 -- @column track_group name Group of the track, on an Ascend device
--- @column annotated_name name Collective that an annotation around the launch names
--- @column input_type category Type of the message, where record_param_comms has only that of its inputs
--- @column input_elements count Elements of the message, likewise
+-- @column annotated_name name Collective named by an annotation around the launch
+-- @column input_type category Type of the message, if record_param_comms only has the types of its inputs
+-- @column input_elements count Elements of the message, in the same case
 -- @column args text Description, JSON
 -- @column start_ns timestamp_ns Start
 -- @column duration_ns duration_ns Duration; of several parts, the time in which at least one ran

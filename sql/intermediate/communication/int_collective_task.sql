@@ -1,8 +1,8 @@
 -- Tasks of collectives on the planes of an Ascend device: one row per task.
 --
--- A task belongs to the collective of its group that is running at its start. A wait (Notify_Wait) is part of an RDMA exchange,
--- which is a transfer, where the two tasks before it on the plane are RDMASend, or the four before it are RDMASend, RDMASend,
--- Notify_Wait, RDMASend.
+-- A task belongs to the collective of its group that is running at its start. A wait (Notify_Wait) is a transfer if it
+-- is part of an RDMA exchange. It is, if the tasks before it on the plane are RDMASend, RDMASend, or RDMASend,
+-- RDMASend, Notify_Wait, RDMASend.
 --
 -- @title Tasks of collectives
 -- @grain run_id, event_index
@@ -10,13 +10,13 @@
 -- @materialized
 -- @column run_id id Run
 -- @column event_index id Position of the task in the file
--- @column collective_index id The collective; NULL where none of its group is running
+-- @column collective_index id The collective; NULL if none of its group is running
 -- @column collective_name name Name of the collective
 -- @column step id Step of the collective
 -- @column device id Device
--- @column process_group name Group, as the collective's
+-- @column process_group name Group, named as the collective's
 -- @column plane id Plane
--- @column task_name name What the task does
+-- @column task_name name What the task does: Notify_Wait, Memcpy, …
 -- @column is_wait flag Does it wait, and not as part of an RDMA exchange?
 -- @column start_ns timestamp_ns Start
 -- @column duration_ns duration_ns Duration
@@ -37,7 +37,7 @@ task as (
     window plane as (partition by event.run_id, event.pid, event.tid order by event.start_ns, event.event_index)
 ),
 
--- The group of a task is the one of its track; a collective keeps what its own track was called beside the name in the job.
+-- A task has the group of its track, so a collective needs that too, besides its group's name in the job.
 collective as (
     select collective.*, track.process_group as track_group, track.pid
     from intermediate.int_collective as collective

@@ -1,7 +1,9 @@
--- Uncovered communication of a process group on an Ascend device, as waiting and transmitting: one row per scope and group.
+-- Uncovered communication of a process group on an Ascend device, as waiting and transmitting: one row per scope and
+-- group.
 --
--- Uncovered is what no kernel covers. The wait of a plane is the uncovered part of its waiting tasks; the plane with the least
--- stands for the group, since all of them serve one exchange. The rest is transmitting. Without tasks neither is known.
+-- Communication is uncovered while no kernel computes. The wait of a plane is the uncovered part of its waiting tasks.
+-- The plane that waits least represents the group, since all planes serve the same exchange. The rest is transmitting.
+-- Without tasks, neither is known.
 --
 -- @title Waiting for communication
 -- @grain run_id, step, device, process_group
@@ -13,8 +15,8 @@
 -- @column device id Device
 -- @column process_group name Group
 -- @column collective_count count Collectives
--- @column uncovered_ns duration_ns Communication that no kernel covers
--- @column wait_ns duration_ns Of this, waiting; NULL where the tasks are not recorded
+-- @column uncovered_ns duration_ns Communication while no kernel computes
+-- @column wait_ns duration_ns Waiting within it; NULL if tasks are not recorded
 with
 part as (
     select run_id, step, device, process_group, null::bigint as plane, start_ns, end_ns
@@ -51,7 +53,7 @@ scoped as (
     from part
 ),
 
--- Parts of one plane, or of the collectives of one group, that no earlier one covers.
+-- The part of each interval of a plane, or of a group's collectives, that no earlier one covers.
 apart as (
     select
         * exclude (start_ns),
@@ -68,7 +70,7 @@ apart as (
     from scoped
 ),
 
--- Compute before a time: all parts of kernels that started before it, less what of the last is behind it.
+-- Computing up to a time: all parts of kernels that started by then, less what the last one runs beyond it.
 cut as (
     select
         apart.*,
@@ -105,7 +107,7 @@ plane as (
     group by run_id, step, device, process_group, plane
 ),
 
--- Every plane with tasks counts, also one that never waits.
+-- Every plane with tasks counts, even if it never waits.
 waiting as (
     select task.run_id, task.step, task.device, task.process_group, min(coalesce(plane.uncovered_ns, 0))::bigint as wait_ns
     from (

@@ -1,8 +1,8 @@
 -- Groups that the planes of an Ascend device serve: one row per plane, which is a thread of the process of collectives.
 --
--- No event says it. A plane serves the group whose collectives its tasks lie in. Where those of several groups hold them (all but a
--- twentieth: times are rounded), it is the one whose own thread is next in the order of numbers: before the plane where a group comes first
--- of all, else behind it.
+-- No event names the group. A plane serves the group whose collectives contain its tasks, or at least 95 % of them,
+-- since times are rounded. If several groups do, the order of thread numbers decides: the group's own thread is the
+-- next one before the plane if the process starts with a group's thread, else the next one after it.
 --
 -- @title Groups of planes
 -- @grain run_id, pid, tid
@@ -46,7 +46,7 @@ candidate as (
     where plane.track = 'plane' and own.track = 'collective'
 ),
 
--- Where there is one group alone, nothing is to be told.
+-- A single group needs no such check.
 inside as (
     select
         task.run_id,

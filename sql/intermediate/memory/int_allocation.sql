@@ -1,10 +1,11 @@
 -- Allocations and frees of device memory: one row per memory event, or per allocation with its release.
 --
--- Events of one address follow one another in time. An allocation is released by the next event of its address where that is
--- a free; where it is another allocation, the block was allocated twice. A free that follows no allocation is unmatched:
--- its block was allocated before the recording. Of events without an address nothing of this is known. The operator is the innermost one open on the thread.
--- Ascend profilers write the release with its allocation, and the operator that allocated; where it is one of CANN (`cann::`), the
--- allocation belongs to the operator of the framework that enqueued the work, found by the dequeue that was open.
+-- The next event of its address releases an allocation if it is a free; if it is another allocation, the block was
+-- allocated twice. A free without an earlier allocation is unmatched: its block was allocated before the recording.
+-- None of this is known of events without an address. The operator is the innermost one open on the thread.
+--
+-- Ascend profilers write an allocation with its release and its operator. If that is an operator of CANN (`cann::`),
+-- the allocation belongs to the framework operator that enqueued the work, found by the dequeue open at that time.
 --
 -- @title Allocations
 -- @grain run_id, event_index
@@ -17,9 +18,9 @@
 -- @column time_ns timestamp_ns Time of the event
 -- @column bytes bytes Allocated (above zero) or freed (below zero)
 -- @column operator_name name Innermost operator open on the thread, or `(no operator)`
--- @column held_ns duration_ns Time until the free; NULL where it is not released in the recording
+-- @column held_ns duration_ns Time until the free; NULL if it is not freed in the recording
 -- @column is_allocated_twice flag Is the next event of the address another allocation? NULL for an allocation without an address
--- @column is_unmatched_free flag Is it a free that follows no allocation? NULL for a free without an address
+-- @column is_unmatched_free flag Is it a free without an earlier allocation? NULL for a free without an address
 -- @column total_allocated_bytes bytes Allocated on the device after the event
 -- @column total_reserved_bytes bytes Reserved by the allocator after the event
 with

@@ -6,7 +6,7 @@
 -- @materialized
 -- @column run_id id Run
 -- @column event_index id Position of the outermost operator call in the file
--- @column allocations text Innermost operator, bytes and nanoseconds until the free of each allocation, a line each
+-- @column allocations text Operator, bytes and nanoseconds until the free of each allocation, one per line
 -- @column allocation_count count Allocations
 -- @column allocated_bytes bytes Sum of their sizes
 select

@@ -1,7 +1,7 @@
--- Which module device activities belong to: one row per device activity that has a launch.
+-- Modules of device activities: one row per device activity that has a launch.
 --
--- It is the innermost one around the launch; else, inside a backward operator, that of the innermost one whose forward operator was in
--- a module; else the call of the optimizer.
+-- The module is the innermost one around the launch. Inside backward operators it is the module of the forward
+-- operator; of nested ones, the innermost with such a module counts. Else it is the call of the optimizer.
 --
 -- @title Modules of device activities
 -- @grain run_id, event_index

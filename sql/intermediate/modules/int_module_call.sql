@@ -1,6 +1,6 @@
--- Calls of nn.Modules, and of the optimizer: one row per call.
+-- Calls of nn.Modules and of the optimizer: one row per call.
 --
--- A call named `Optimizer.…` that is in no other is taken as a module of its own, whose path is its name.
+-- An outermost call named `Optimizer.…` counts as a module, whose path is that name.
 --
 -- @title Module calls
 -- @grain run_id, event_index
@@ -9,7 +9,7 @@
 -- @column run_id id Run that the call belongs to
 -- @column event_index id Position of the call in the file
 -- @column module_path name Names from the outermost module down: /Net_0/Linear_3
--- @column parent_path name Path of the module around it, NULL for an outermost one
+-- @column parent_path name Path of the parent module; NULL for an outermost one
 -- @column module_class name Class of the module
 -- @column module_level depth Nesting depth, 1 for an outermost module
 -- @column is_optimizer flag Is it a call of the optimizer?

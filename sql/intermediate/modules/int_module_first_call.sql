@@ -5,8 +5,8 @@
 -- @order run_id, module_path
 -- @column run_id id Run
 -- @column module_path name Names from the outermost module down: /Net_0/Linear_3
--- @column parent_path name Path of the module around it, NULL for an outermost one
--- @column module_class name Class
+-- @column parent_path name Path of the parent module; NULL for an outermost one
+-- @column module_class name Class of the module
 -- @column module_level depth Nesting depth, 1 for an outermost module
 -- @column first_start_ns timestamp_ns Start of its first call
 -- @column first_index id First call: position in the file

@@ -1,7 +1,8 @@
--- Module calls and the operators in them, as a tree: one row per module call and pass, and one row per operator in it that launched device work.
+-- Module calls and their operators, as a tree: one row per module call and pass, and one row per operator in it that
+-- launched device work.
 --
--- The forward and the backward pass of a call are two nodes; the backward pass has one where it launched something. Device time
--- without an operator has one node per call and name. What is outside any module stands at the root.
+-- The forward pass of a call is a node, and so is its backward pass if it launched something. Device time without an
+-- operator has one node per call and name. Work outside any module is at the root.
 --
 -- @title Tree of module calls
 -- @grain run_id, node
@@ -11,16 +12,16 @@
 -- @column node id Number of the node
 -- @column module_index id Module call; NULL outside any module
 -- @column is_backward flag Is it part of the backward pass of that call?
--- @column is_operator flag Is it an operator in the call, not the call itself?
+-- @column is_operator flag Is it an operator in the call, rather than the call itself?
 -- @column parent_module_index id Module call that the node is in
 -- @column step id Step
--- @column start_ns timestamp_ns Start of the call, of the first launch for an operator
+-- @column start_ns timestamp_ns Start of the call; for an operator, of its first launch
 -- @column operator_index id Operator call: position in the file
--- @column operator_name name Operator, `[ TOTAL ]` for the call itself
--- @column kernels text Kernels and copies of an operator: name and nanoseconds, a line each
--- @column device_activity_count count Device activities launched, without those of modules inside
+-- @column operator_name name Operator; `[ TOTAL ]` for the call itself
+-- @column kernels text Kernels and copies of an operator: name and nanoseconds, one per line
+-- @column device_activity_count count Device activities launched, without nested modules
 -- @column device_self_duration_ns duration_ns Sum of their durations
--- @column device_total_duration_ns duration_ns The same with those of modules inside
+-- @column device_total_duration_ns duration_ns Sum of durations, with nested modules
 with recursive
 operator as materialized (
     select
@@ -58,7 +59,7 @@ called as materialized (
     group by call.run_id, call.event_index, pass.is_backward, call.module_level, call.parent_module_index
 ),
 
--- From the deepest level up, so that each call is added to the one around it once.
+-- From the deepest level up, so that each call adds to its parent once.
 timed as (
     select *, device_self_duration_ns as device_total_duration_ns
     from called

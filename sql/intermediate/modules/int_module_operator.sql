@@ -1,7 +1,8 @@
--- Device activities with the module call and the operator in it that launched them: one row per device activity with a usable time.
+-- Device activities with the module call and operator that launched them: one row per device activity with a usable
+-- time.
 --
--- The operator is the outermost one of the module call around the launch; where there is none, the name says why, in
--- parentheses.
+-- The operator is the outermost one around the launch within the module call. Without one, the name gives the reason,
+-- in parentheses.
 --
 -- @title Operators of module calls
 -- @grain run_id, event_index

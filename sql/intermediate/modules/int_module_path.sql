@@ -6,9 +6,9 @@
 -- @grain run_id, path
 -- @order run_id, path
 -- @column run_id id Run
--- @column path id Number of the path, in the run
+-- @column path id Number of the path within the run
 -- @column module_path name Names from the outermost module down: /Net_0/Linear_3
--- @column parent_path name Path of the module around it, NULL for an outermost one
+-- @column parent_path name Path of the parent module; NULL for an outermost one
 -- @column module_class name Class of the module
 -- @column module_level depth Nesting depth, 1 for an outermost module
 with recursive

@@ -5,7 +5,7 @@
 -- @order run_id, first_index
 -- @column run_id id Run
 -- @column first_index id First call of a module: position in the file
--- @column call_stack text Functions around that call, outermost first, a line each
+-- @column call_stack text Functions around that call, outermost first, one per line
 with
 caller as (
     select

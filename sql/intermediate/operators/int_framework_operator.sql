@@ -1,7 +1,7 @@
--- Operators by which kernels of different devices meet: one row per launch of device activities inside of one.
+-- Framework operators by which kernels of different devices match: one row per launch of device activities within one.
 --
--- It is the outermost operator of the framework's dispatcher (`namespace::name`, but for autograd's own) that is open at the launch:
--- what is inside of it differs from device to device (`aten::cudnn_convolution` here, `Conv2D` there).
+-- The operator is the outermost one of the framework's dispatcher (`namespace::name`, but not autograd's own) open at
+-- the launch. Operators nested in it differ between devices: `aten::cudnn_convolution` on one, `Conv2D` on another.
 --
 -- @title Framework operators
 -- @grain run_id, launch_index
@@ -41,7 +41,7 @@ around as (
     where launch.start_ns < operator.end_ns
 ),
 
--- Far fewer than launches, and costly to write the other way.
+-- There are far fewer shapes than launches, and rewriting one is costly.
 shape as (
     select input_shapes, macros.shapes_text(input_shapes) as operator_shapes
     from (select distinct input_shapes from around)

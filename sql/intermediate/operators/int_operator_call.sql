@@ -7,17 +7,17 @@
 -- @column event_index id Position of the call in the file
 -- @column operator_name name Name
 -- @column parent_operator_index id Innermost operator around it
--- @column outermost_index id Outermost operator of the same module call around it: itself, for an outermost one
+-- @column outermost_index id Outermost operator around it within the same module call; an outermost one names itself
 -- @column module_index id Module call that it is in
 -- @column is_module_backward flag Is it part of the backward pass of that call?
--- @column is_backward flag Is it an operator of the backward pass, by its name or its forward thread?
+-- @column is_backward flag Does its name or its forward thread mark it as an operator of the backward pass?
 -- @column step id Step that it started in
 -- @column start_ns timestamp_ns Start
 -- @column input_shapes text Shapes of the inputs, JSON
--- @column top_operator_index id Outermost operator around it: itself, for an outermost one
--- @column self_activity_count count Device activities launched by itself, not by operators inside
+-- @column top_operator_index id Outermost operator around it; an outermost one names itself
+-- @column self_activity_count count Device activities that it launched itself, without nested operators
 -- @column self_device_duration_ns duration_ns Sum of their durations
--- @column device_activity_count count Device activities launched
+-- @column device_activity_count count Device activities launched, with nested operators
 -- @column device_duration_ns duration_ns Sum of their durations
 select
     call.run_id,

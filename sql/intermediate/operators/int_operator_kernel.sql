@@ -1,14 +1,15 @@
--- Kernels and copies of operator calls: one row per operator call that launched any, or around one that did.
+-- Kernels and copies of operator calls: one row per operator call that launched any, itself or through nested
+-- operators.
 --
--- Operators inside others are there where the variable `max_kernel_num` asks to open operators.
+-- Nested operators have rows only if the variable `max_kernel_num` asks to open operators.
 --
 -- @title Kernels of operator calls
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run
 -- @column event_index id Position of the operator call in the file
--- @column kernels text Name, class, stream and nanoseconds of each, in the order of their starts, a line each, including those of nested operators
--- @column own_kernels text The same without those of operators inside; NULL without that variable
+-- @column kernels text Name, class, stream and nanoseconds of each, one per line in the order of starts, including those of nested operators
+-- @column own_kernels text The same without nested operators; NULL without that variable
 with
 kernel as (
     select
@@ -30,7 +31,7 @@ kernel as (
     where activity.quarantine_reason is null
 ),
 
--- Most lists have one element; an aggregate with an order sorts each of them at a cost.
+-- Most lists have one element, and an ordered aggregate would sort each of them at a cost.
 listed as (
     select
         run_id,

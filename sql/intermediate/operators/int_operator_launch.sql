@@ -1,6 +1,6 @@
 -- Device activities of operator calls: one row per activity and operator around its launch.
 --
--- Operators inside others are there where the variable `max_kernel_num` asks to open operators.
+-- Nested operators have rows only if the variable `max_kernel_num` asks to open operators.
 --
 -- @title Launches by operator
 -- @grain run_id, event_index, activity_index
@@ -8,7 +8,7 @@
 -- @column run_id id Run
 -- @column event_index id Position of the operator call in the file
 -- @column activity_index id Position of the activity in the file
--- @column is_own flag Did the operator launch it itself, not one inside of it?
+-- @column is_own flag Did the operator launch it itself, rather than a nested one?
 with recursive
 launched as (
     select run_id, event_index as activity_index, operator_index
@@ -16,7 +16,7 @@ launched as (
     where operator_index is not null
 ),
 
--- What a recursion joins stays in memory, so its rows are numbers alone.
+-- A recursion keeps its rows in memory, so they hold only numbers.
 nested as materialized (
     select run.run_number, operator.event_index, operator.parent_operator_index
     from intermediate.int_host_call as operator

@@ -1,7 +1,8 @@
 -- Modules and device work of operators: one row per operator call.
 --
--- The module is the innermost one around; else, inside a backward operator, the module of the innermost one whose forward operator
--- was in a module; else the call of the optimizer. Device time counts for the operator that launched it and for all around that.
+-- The module is the innermost one around the operator. Inside backward operators it is the module of the forward
+-- operator; of nested ones, the innermost with such a module counts. Else it is the call of the optimizer. Device time
+-- counts for the operator that launched it and for all operators around that.
 --
 -- @title Walk over operators
 -- @grain run_id, event_index
@@ -12,11 +13,11 @@
 -- @column event_index id Position of the call in the file
 -- @column module_index id Module call that it is in
 -- @column is_module_backward flag Is it part of the backward pass of that call?
--- @column backward_module_index id Module call of the forward operator of the innermost operator around, itself counted, that has one
--- @column outermost_index id Outermost operator of the same module call around it: itself, for an outermost one
--- @column self_activity_count count Device activities launched by itself, not by operators inside
+-- @column backward_module_index id Module call of the forward operator, for the innermost operator (itself or around it) that has one
+-- @column outermost_index id Outermost operator around it within the same module call; an outermost one names itself
+-- @column self_activity_count count Device activities that it launched itself, without nested operators
 -- @column self_device_duration_ns duration_ns Sum of their durations
--- @column device_activity_count count Device activities launched
+-- @column device_activity_count count Device activities launched, with nested operators
 -- @column device_duration_ns duration_ns Sum of their durations
 with
 linked as (

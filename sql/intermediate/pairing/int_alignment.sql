@@ -1,7 +1,8 @@
--- Nodes of two trees paired: one row per tree, pair of scopes and pair of nodes, or node that the other side lacks.
+-- Nodes of two trees paired: one row per tree, pair of scopes and pair of nodes; a node that one side lacks is a row,
+-- too.
 --
--- From the roots down, within two nodes that are paired, those below are paired by the longest common subsequence of their keys.
--- Nodes are numbered as their tree numbers them.
+-- Nodes pair from the roots down: the children of two paired nodes pair by the longest common subsequence of their
+-- keys. Node numbers are those of the tree.
 --
 -- @title Paired nodes
 -- @grain tree, base_run_id, base_step, comparison_run_id, comparison_step, alignment_order
@@ -11,12 +12,12 @@
 -- @column base_step id Its step; −1 for the average step, NULL for the whole run
 -- @column comparison_run_id id Comparison run
 -- @column comparison_step id Its step; −1 for the average step, NULL for the whole run
--- @column alignment_order id Position of the pair, nodes below their parents
--- @column base_node id Node of the base, NULL where it lacks it
--- @column comparison_node id Node of the comparison, NULL where it lacks it
--- @column base_parent_node id Node of the base in the pair around this one
--- @column comparison_parent_node id Node of the comparison in the pair around this one
--- @column node_level depth Nodes around it on either side, itself counted
+-- @column alignment_order id Position of the pair, children after their parents
+-- @column base_node id Node of the base; NULL if it has none
+-- @column comparison_node id Node of the comparison; NULL if it has none
+-- @column base_parent_node id Base node of the pair around this one
+-- @column comparison_parent_node id Comparison node of the pair around this one
+-- @column node_level depth Nesting depth over both sides, 1 for a root
 with
 node as not materialized (
     select 'operator' as tree, run_id, step, place, event_index as node, parent_operator_index as parent_node, alignment_key, false as is_wrapper

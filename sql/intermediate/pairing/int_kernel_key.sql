@@ -1,8 +1,8 @@
--- What names a kernel across executions: one row per run, kernel and its type.
+-- Keys that identify kernels across executions: one row per run, kernel and its type.
 --
--- It is `macros.kernel_key` without what two builds or two compilations of the same code number differently: lambdas, Inductor's
--- kernels, hashes, addresses. Patterns are rows of `seeds.kernel_numbering` (regular expressions), applied one after another. A `*` stands
--- where a number was. Types of data, template arguments and tile sizes stay.
+-- The key is `macros.kernel_key` without the parts that each build or compilation of the same code numbers anew:
+-- lambdas, Inductor's kernels, hashes, addresses. Patterns are rows of `seeds.kernel_numbering` (regular expressions),
+-- applied in order. A `*` replaces a number. Data types, template arguments and tile sizes stay.
 --
 -- @title Keys of kernels
 -- @grain run_id, kernel_name, kernel_type
@@ -10,7 +10,7 @@
 -- @column run_id id Run
 -- @column kernel_name name Name of the kernel, as recorded
 -- @column kernel_type name Its type, if the profiler records one
--- @column kernel_key name Name without numbers, or the type
+-- @column kernel_key name Name without such numbers, or the type
 with
 name as (
     select distinct run_id, activity_name as kernel_name, kernel_type, macros.kernel_key(kernel_type, activity_name) as stem

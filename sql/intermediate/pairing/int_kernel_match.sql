@@ -1,7 +1,7 @@
 -- How kernels of two runs are matched: one row per pair of scopes.
 --
--- On devices of one kind a kernel is its name on GPUs and its type on Ascend devices. On different ones no kernel has a twin: there the
--- framework's operator that launched is matched, and its shapes.
+-- Two runs on GPUs match kernels by name, two on Ascend devices by type. A GPU and an Ascend device share no kernels:
+-- there, the framework operators that launched them match, with their shapes.
 --
 -- @title Matching of kernels
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step
@@ -10,7 +10,7 @@
 -- @column base_step id Its step; −1 for the average step, NULL for the whole run
 -- @column comparison_run_id id Comparison run
 -- @column comparison_step id Its step; −1 for the average step, NULL for the whole run
--- @column matched_by category kernel (its name), type, or operator
+-- @column matched_by category kernel (name), type or operator
 select
     pair.*,
     case

@@ -1,6 +1,7 @@
--- How types of kernels of two runs are matched: one row per pair of scopes.
+-- How kernel types of two runs are matched: one row per pair of scopes.
 --
--- Types are recorded by Ascend profilers alone: where one of the runs is of a GPU, the operator that launched stands for the type.
+-- Only Ascend profilers record types. If one of the runs is from a GPU, the launching operator takes the place of the
+-- type.
 --
 -- @title Matching of types of kernels
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step

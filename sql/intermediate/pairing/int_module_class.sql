@@ -1,15 +1,16 @@
--- What modules of a class are paired by: one row per run and class of module.
+-- Names by which modules of a class pair: one row per run and class of module.
 --
--- Patterns are rows of `seeds.module_wrapper`, the first that a class matches wins: what matches is taken off, so that a module pairs
--- with the same module that is wrapped in place. A class of which nothing is left is a wrapper: a module around another that a run
--- has or has not, without being another model. It pairs by its whole name; where it has no partner, what it wraps is paired in its place.
+-- Patterns are rows of `seeds.module_wrapper`; the first that matches a class wins. The matched part of the name is
+-- removed, so a module pairs with the same module wrapped in place. A class whose whole name is removed is a wrapper:
+-- with or without it, the model is the same. A wrapper pairs by its whole name. Without a partner, the modules inside
+-- it pair in its place.
 --
 -- @title Classes of modules
 -- @grain run_id, module_class
 -- @order run_id, module_class
 -- @column run_id id Run
 -- @column module_class name Class
--- @column paired_class name Name that it is paired by, before `op_name_map`
+-- @column paired_class name Name that it pairs by, before `op_name_map`
 -- @column is_wrapper flag Is it a wrapper around another module?
 with
 matched as (

@@ -1,18 +1,19 @@
 -- Nodes of a scope in order: one row per run, step and node of the tree of module calls.
 --
--- Modules are paired by their class, operators by their name, mapped by the variable `op_name_map`; the variable
--- `use_input_shape` makes the shapes of an operator part of its key. Forward pairs with forward, backward with backward. An operator
--- of a wrapper pairs with those of such a wrapper only, not with those of the module around it or in it.
+-- Modules pair by class and operators by name, both mapped by the variable `op_name_map`. The variable
+-- `use_input_shape` makes the shapes of an operator part of its key. Forward pairs with forward, backward with
+-- backward. An operator of a wrapper pairs only with operators of an equal wrapper, not with those of the module around
+-- it or inside it.
 --
 -- @title Module calls in order
 -- @grain run_id, step, node
 -- @order run_id, step, node
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
--- @column node id Node; they are numbered in order
--- @column parent_node id Node of the module call that it is in
--- @column alignment_key name What it is paired by
--- @column is_wrapper flag Is it a call of a wrapper, in whose place what it wraps is paired where the other side lacks it?
+-- @column node id Node; numbers follow the order
+-- @column parent_node id Node of the module call that contains it
+-- @column alignment_key name Key that it pairs by
+-- @column is_wrapper flag Is it a call of a wrapper? If the other side lacks it, the modules inside it pair in its place
 with
 -- Two branches, so that a filter on the scope reaches the files.
 scoped as not materialized (

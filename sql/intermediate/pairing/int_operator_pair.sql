@@ -1,7 +1,8 @@
--- Pairs of operator calls as comparisons in detail show them: one row per pair of scopes and pair of calls, or call that the other side lacks.
+-- Pairs of operator calls as detailed comparisons show them: one row per pair of scopes and pair of calls; a call that
+-- one side lacks is a row, too.
 --
--- With the variable `max_kernel_num` a pair that launched more device activities than that, on either side, is opened into
--- the operators inside; it keeps a row for what it launched itself.
+-- If the variable `max_kernel_num` is set, a pair with more device activities than that on either side is opened into
+-- its nested operators. It keeps a row for its own activities.
 --
 -- @title Pairs of operator calls
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step, row_order
@@ -13,18 +14,18 @@
 -- @column row_order id Position of the pair
 -- @column base_index id Operator call of the base: position in the file
 -- @column comparison_index id Operator call of the comparison: position in the file
--- @column is_opened flag Do the operators inside have rows of their own?
--- @column is_shown flag Has it a row of its own?
--- @column is_outermost flag Is no operator around either?
+-- @column is_opened flag Do its nested operators have rows of their own?
+-- @column is_shown flag Does it have a row of its own?
+-- @column is_outermost flag Are both calls outermost operators?
 -- @column base_operator_name name Operator, base
 -- @column base_input_shapes text Shapes of its inputs, base
 -- @column base_input_types text Types of its inputs, base
--- @column base_device_activity_count count Device activities launched; of an opened pair those of its own, base
+-- @column base_device_activity_count count Device activities launched (of an opened pair only its own), base
 -- @column base_device_duration_ns duration_ns Sum of their durations, base
 -- @column comparison_operator_name name Operator, comparison
 -- @column comparison_input_shapes text Shapes of its inputs, comparison
 -- @column comparison_input_types text Types of its inputs, comparison
--- @column comparison_device_activity_count count Device activities launched; of an opened pair those of its own, comparison
+-- @column comparison_device_activity_count count Device activities launched (of an opened pair only its own), comparison
 -- @column comparison_device_duration_ns duration_ns Sum of their durations, comparison
 with
 pair as (

@@ -1,18 +1,18 @@
 -- Operator calls of a scope in order: one row per run, step and operator call.
 --
--- Outermost operators stand step by step, in each the forward pass, then the backward pass, then the calls of the optimizer. They
--- are paired only with their like: the n-th step with the n-th, forward with forward. Operators inside others are there
--- where the variable `max_kernel_num` asks to open operators. The variable `use_input_shape` makes shapes part of the key.
+-- Outermost operators are ordered by step, and within a step by forward pass, backward pass, then optimizer. They pair
+-- only within these: the n-th step with the n-th, forward with forward. Nested operators have rows only if the variable
+-- `max_kernel_num` asks to open operators. The variable `use_input_shape` makes shapes part of the key.
 --
 -- @title Operators in order
 -- @grain run_id, step, place
 -- @order run_id, step, place
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
--- @column place id Place, from 1
+-- @column place id Position, from 1
 -- @column event_index id Position of the call in the file
 -- @column parent_operator_index id Innermost operator around it
--- @column alignment_key name What it is paired by
+-- @column alignment_key name Key that it pairs by
 with
 operator as not materialized (
     select

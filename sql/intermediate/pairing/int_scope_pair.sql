@@ -1,7 +1,7 @@
--- Pairs of scopes that comparisons have: one row per pair of runs and scope that both have.
+-- Pairs of scopes that comparisons cover: one row per pair of runs and scope that both have.
 --
--- The whole run meets the whole run, the average step the average step, and a step the one of the same number. Any other two steps are
--- compared by the table macros `marts.…_of_steps`.
+-- Whole run pairs with whole run, average step with average step, and a step with the step of the same number. The
+-- table macros `marts.…_of_steps` compare any other two steps.
 --
 -- @title Pairs of scopes
 -- @grain base_run_id, base_step, comparison_run_id, comparison_step

@@ -1,15 +1,16 @@
--- Steps that the average step is made of: one row per run and step.
+-- Steps that make up the average step: one row per run and step.
 --
--- A step at the edge of the recording lacks kernels, so that complete steps alone count; all do where the run has no device activities.
--- Where all complete steps are idle there is no average: the activities belong to no step, or to others.
+-- These are the complete steps, since a step at the edge of the recording lacks kernels; in a run without device
+-- activities, all steps. If all complete steps are idle, there is no average: the activities belong to other steps or
+-- to none.
 --
 -- @title Steps of the average
 -- @grain run_id, step
 -- @order run_id, step
 -- @column run_id id Run
 -- @column step id Step
--- @column step_count count Steps of the average
--- Not a window: its count would be of the files of all runs.
+-- @column step_count count Number of these steps
+-- Not a window function: that would read the files of all runs.
 select step.run_id, step.step, total.step_count
 from intermediate.int_step_size as step
 inner join (

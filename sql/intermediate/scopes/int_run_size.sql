@@ -1,17 +1,17 @@
--- What a run holds: one row per run.
+-- Counts of a run: one row per run.
 --
 -- @title Sizes of runs
 -- @grain run_id
 -- @order run_id
 -- @materialized
 -- @column run_id id Run
--- @column is_npu flag Is it of an Ascend device? NULL without device activities
--- @column has_timeline flag Are there events of a trace, and not only tables, which leave out copies?
+-- @column is_npu flag Is it from an Ascend device? NULL without device activities
+-- @column has_timeline flag Does it have trace events? Tables alone leave out copies
 -- @column device_source category Best source of device data: activities, overlap analysis or tables; NULL without any
 -- @column device_activity_count count Device activities with a usable time
 -- @column quarantined_count count Device activities without a usable time
 -- @column untimed_call_count count Host calls without a usable time
--- @column suspect_count count Activities that run past a later start on their own stream
+-- @column suspect_count count Activities that overlap a later start on their own stream
 -- @column device_count count Devices with activities
 -- @column host_call_count count Host calls
 -- @column memory_event_count count Allocations and frees on devices
@@ -49,7 +49,7 @@ memory as (
     select run_id, count(*) as memory_event_count from intermediate.int_allocation group by run_id
 ),
 
--- Those that say something of a device without its activities.
+-- Runs whose tables describe a device without its activities.
 told as (
     select run_id from staging.stg_statistic where source not in ('api_statistic', 'operator_details')
     union

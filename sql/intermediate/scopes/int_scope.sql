@@ -1,4 +1,4 @@
--- Scopes of a run: one row per run for the whole of it (step is NULL), one for its average step, and one per step.
+-- Scopes of a run: one row per run for the whole run (step is NULL), one for its average step, and one per step.
 --
 -- @title Scopes
 -- @grain run_id, step

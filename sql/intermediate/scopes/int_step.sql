@@ -1,4 +1,4 @@
--- Steps of a run: one row per step number that a marker on the host or its copy on a device track names.
+-- Steps of a run: one row per step number, taken from markers on the host or their copies on device tracks.
 --
 -- @title Steps
 -- @grain run_id, step

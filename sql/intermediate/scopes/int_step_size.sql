@@ -1,7 +1,7 @@
 -- Steps of a run: one row per step.
 --
--- A device activity belongs to the step that launched it, also where it runs after the step's marker has closed. A step is
--- complete where every kernel launch in it has its activity; a step at the edge of the recording often is not.
+-- A device activity belongs to the step that launched it, even if it runs after that step's marker has closed. A step
+-- is complete if every kernel launch in it has its activity. Steps at the edge of the recording often are not.
 --
 -- @title Steps with what they hold
 -- @grain run_id, step
@@ -12,7 +12,7 @@
 -- @column is_complete flag Does every kernel launch have its activity? NULL without device activities in the run
 -- @column start_ns timestamp_ns Start of the host marker
 -- @column duration_ns duration_ns Length of the host marker
--- @column duration_with_tail_ns duration_ns From the marker's start to its end or the last activity's, whichever is later
+-- @column duration_with_tail_ns duration_ns From the marker's start to its own end or the end of the last activity, whichever is later
 -- @column device_activity_count count Device activities
 -- @column device_duration_ns duration_ns Sum of their durations
 -- @column launch_count count Kernel launches
@@ -40,7 +40,7 @@ launch as (
     where call_kind = 'runtime' and step is not null and macros.is_launch_name(call_name)
 ),
 
--- A launch of the driver inside one of the runtime is the same launch; the activity may have the id of either.
+-- A driver launch inside a runtime launch is the same launch; the activity may have the id of either.
 outermost as (
     select
         launch.run_id,
