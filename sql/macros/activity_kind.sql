@@ -1,5 +1,6 @@
--- What a device activity is by its name alone: memcpy (`Memcpy HtoD`, `hipMemcpyAsync`, `[CUDA memcpy Device-to-Host]`, `CopyHostToDevice`,
--- `MemcpyD2D`, `dma_request`), memset (`Memset (Device)`, `[CUDA memset]`, `FillBuffer`), else kernel.
+-- Kind of a device activity, by its name alone: memcpy (`Memcpy HtoD`, `hipMemcpyAsync`,
+-- `[CUDA memcpy Device-to-Host]`, `CopyHostToDevice`, `MemcpyD2D`, `dma_request`), memset (`Memset (Device)`,
+-- `[CUDA memset]`, `FillBuffer`), else kernel.
 activity_kind(name) as
     case
         when regexp_matches(lower(name), '^\W*(?:(?:cuda|cu|hip|hsa|musa|xpu|ze)[\W_]*)?mem(?:ory)?[\W_]*(?:cpy|copy)')

@@ -1,3 +1,3 @@
--- The number that stands for the average complete step, where `step` names a scope.
+-- The `step` of the average complete step, as a scope.
 average_step() as
     (-1)::bigint

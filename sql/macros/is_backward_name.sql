@@ -1,4 +1,5 @@
--- Does an operator's name say that it is one of the backward pass? In MindSpore's names the scope `Gradients` does, and nothing else of a scope.
+-- Does an operator's name mark it as part of the backward pass? In MindSpore's names, of all scopes only `Gradients`
+-- does.
 is_backward_name(name) as
     macros.unscoped_name(name) ilike '%backward%'
     or name ilike 'autograd::engine::%'

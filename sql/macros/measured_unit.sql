@@ -1,5 +1,5 @@
--- Unit of an Ascend device that a kernel ran on: Cube where the matrix unit worked, Vector where it did not or where the core has
--- none; empty where neither is recorded. AI_CORE alone tells nothing: older devices use the name for both.
+-- Unit of an Ascend device that a kernel ran on: Cube if the matrix unit worked, Vector if it did not or the core has
+-- none; empty if neither is recorded. AI_CORE alone does not decide it: older devices use that name for both.
 measured_unit(accelerator_core, matrix_ns) as
     case
         when matrix_ns > 0 then 'Cube'

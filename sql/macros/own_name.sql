@@ -1,4 +1,4 @@
--- Name of a module without those of the modules around it; NULL for NULL. The outermost of a backward pass keeps its mark.
+-- Name of a module without its parents' names; NULL for NULL. The outermost module of a backward pass keeps the mark.
 own_name(module_name, parent_name) as
     case
         when module_name = '' then '(outside any module)'

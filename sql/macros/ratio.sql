@@ -1,4 +1,4 @@
--- comparison / base: NULL where base is 0 and comparison is not, 1 where both are 0, NULL where a side is missing.
+-- comparison / base: 1 if both are 0; NULL if only base is 0, or a side is missing.
 ratio(base, comparison) as
     case
         when base <> 0 then comparison / base::double

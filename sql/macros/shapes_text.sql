@@ -1,5 +1,5 @@
--- Shapes of inputs in one way of writing, as `8,64;64`: GPU traces have a list of lists, Ascend ones `8,64;` and `64` on lines of their
--- own. An input without a shape is empty; one that is a list of tensors keeps its brackets: `[8,64;64];8`.
+-- Shapes of inputs in one notation, such as `8,64;64`. GPU traces have a list of lists; Ascend profiles have `8,64;`
+-- and `64` on separate lines. An input without a shape is empty; a list of tensors keeps its brackets: `[8,64;64];8`.
 shapes_text(shapes) as
     case
         when shapes like '[%'

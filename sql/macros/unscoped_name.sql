@@ -1,5 +1,5 @@
--- Name of an operator or kernel without the scope of the network before it, and without the number behind: `Conv2D` for
--- `Kernel::KernelLaunch::Default/network-Net/conv-Conv2d/Conv2D-op8`. A name that is no path stays as it is.
+-- Name of an operator or kernel without its network scope and trailing number: `Conv2D` for
+-- `Kernel::KernelLaunch::Default/network-Net/conv-Conv2d/Conv2D-op8`. A name that is not a path stays unchanged.
 unscoped_name(name) as
     case
         when contains(name, '/') or starts_with(name, 'Kernel::')

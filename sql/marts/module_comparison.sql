@@ -1,5 +1,5 @@
--- Modules of two runs side by side, in the order of the model: one row per pair of scopes, module and operator; `[
--- TOTAL ]` is the module itself.
+-- Modules of two runs side by side, in the order of the model: one row per pair of scopes, module and operator;
+-- `[ TOTAL ]` is the module itself.
 --
 -- Modules pair from the outermost down. Inside two paired modules, their children pair by the longest common
 -- subsequence of classes, in the order of first calls: a layer that one side lacks does not shift the others. A wrapper

@@ -1,7 +1,8 @@
--- Host calls around the launches of collectives: one row per record_param_comms, and per annotation that a backend makes (nccl:all_reduce).
+-- Host calls around the launches of collectives: one row per record_param_comms, and per annotation of a backend
+-- (nccl:all_reduce).
 --
--- Newer versions of PyTorch describe the collective in the arguments of record_param_comms; older ones have there only the shapes and
--- types of its inputs, of which the first is the message.
+-- Newer versions of PyTorch describe the collective in the arguments of record_param_comms. Older ones record only the
+-- shapes and types of its inputs; the first input is the message.
 --
 -- @title Calls of collectives
 -- @grain run_id, event_index
@@ -9,7 +10,7 @@
 -- @column run_id id Run
 -- @column event_index id Position of the call in the file
 -- @column call_name name Name of the call
--- @column annotated_name name Collective that an annotation names; NULL for record_param_comms
+-- @column annotated_name name Collective that the annotation names; NULL for record_param_comms
 -- @column pid id Process
 -- @column tid id Thread
 -- @column start_ns timestamp_ns Start
@@ -27,7 +28,7 @@ select
     start_ns,
     start_ns + duration_ns as end_ns,
     case when event_name = 'record_param_comms' then lower(input_types ->> '$[0]') end as input_type,
-    -- Dimensions are small, but not in every file: a product that no integer holds is not known.
+    -- A file may hold absurd dimensions: a product that overflows is not known.
     case
         when event_name = 'record_param_comms'
             then try_cast(list_product(nullif(try_cast(input_shapes ->> '$[0]' as bigint[]), [])) as bigint)

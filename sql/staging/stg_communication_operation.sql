@@ -1,4 +1,4 @@
--- Collectives as CANN's own analysis has them: one row per operation and step.
+-- Collectives according to CANN's communication analysis: one row per operation and step.
 --
 -- @title Analysed collectives
 -- @grain run_id, event_index
@@ -11,10 +11,10 @@
 -- @column process_group name Group
 -- @column start_ns timestamp_ns Start
 -- @column elapsed_ns duration_ns Duration
--- @column transit_ns duration_ns Time of transfers
--- @column wait_ns duration_ns Time of waiting
--- @column synchronization_ns duration_ns Time of waiting before the first transfer
--- @column idle_ns duration_ns Rest
+-- @column transit_ns duration_ns Time spent on transfers
+-- @column wait_ns duration_ns Time spent waiting
+-- @column synchronization_ns duration_ns Time spent waiting before the first transfer
+-- @column idle_ns duration_ns Remaining time
 select
     run_id,
     event_index,

@@ -1,4 +1,5 @@
--- Transfers of collectives by transport as CANN's own analysis has them: one row per operation, step and transport.
+-- Transfers of collectives by transport, according to CANN's communication analysis: one row per operation, step and
+-- transport.
 --
 -- @title Analysed transfers
 -- @grain run_id, event_index
@@ -8,9 +9,9 @@
 -- @column step id Step
 -- @column operation_name name Name of the operation
 -- @column process_group name Group
--- @column transport category RDMA, SDMA (of which HCCS, PCIE and SIO are the links)
+-- @column transport category RDMA or SDMA, or one of SDMA's links: HCCS, PCIE and SIO
 -- @column bytes bytes Bytes moved
--- @column transit_ns duration_ns Time of the transfers
+-- @column transit_ns duration_ns Transfer time
 select
     run_id,
     event_index,

@@ -1,6 +1,7 @@
 -- Device activities as recorded: one row per kernel, memory copy or memory set.
 --
--- The device is `args.device`, a number or a text with one (`cuda:0`), else that of the track; the stream is told in the same way. Correlation ids 0 and -1 and external ids 0 and -1 mean none. `end_ns` is NULL where the time is not usable.
+-- The device is `args.device`, a number or a text that contains one (`cuda:0`), else the track's. The stream is found
+-- in the same way. Correlation ids and external ids of 0 and −1 mean none. `end_ns` is NULL if the time is not usable.
 --
 -- @title Device activities as recorded
 -- @grain run_id, event_index

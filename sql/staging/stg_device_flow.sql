@@ -1,14 +1,14 @@
--- Flows from the framework to an Ascend device as recorded: one row per start or end of a flow.
+-- Flows from the framework to an Ascend device, as recorded: one row per start or end of a flow.
 --
--- A flow starts at the operator that launched (torch_to_npu, mindspore_to_npu) and ends at the task or collective. Its id is a text:
--- MindSpore's are times in microseconds with decimals, which are the same only if all digits are.
+-- A flow starts at the launching operator (torch_to_npu, mindspore_to_npu) and ends at the task or collective. Its id
+-- is text: MindSpore's ids are times in microseconds with decimals, which must match digit by digit.
 --
 -- @title Flows to the device
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run that the flow belongs to
 -- @column event_index id Position of the event in the file
--- @column flow_id id Key that both ends share
+-- @column flow_id id Id that both ends share
 -- @column is_arrival flag Is it the end, at the device?
 -- @column pid id Process
 -- @column tid id Thread

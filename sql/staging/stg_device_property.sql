@@ -5,8 +5,8 @@
 -- @order run_id, device
 -- @column run_id id Run
 -- @column device id Device
--- @column device_name name Name of its model
--- @column compute_major count First part of its compute capability
+-- @column device_name name Name of the model
+-- @column compute_major count Major number of its compute capability
 select
     run_id,
     property.id as device,

@@ -1,19 +1,20 @@
--- Events that last and are understood: one row per complete event, or begin with its end, whose category or track tells what it is.
+-- Events with a duration and a known kind: one row per complete event, or begin with its end.
 --
--- Where a category is none of `seeds.event_category`, the track decides by `seeds.track` (`macros.event_kind`). Of asynchronous ranges (b and e) only
--- activities of devices are read: on the host they are on no thread's stack.
+-- The category decides the kind; if `seeds.event_category` does not list it, the track does, by `seeds.track`
+-- (`macros.event_kind`). Of asynchronous ranges (b and e) only device activities are read: on the host they are on no
+-- thread's stack.
 --
 -- @title Events
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run that the event belongs to
 -- @column event_index id Position in the file: of the event, or of the begin event
--- @column event_kind category What it is: a kind of the seeds
+-- @column event_kind category Kind, as in the seeds
 -- @column event_name name Name
 -- @column pid id Process
 -- @column tid id Thread
 -- @column start_ns timestamp_ns Start
--- @column duration_ns duration_ns Duration; NULL or below 0 where it is not usable
+-- @column duration_ns duration_ns Duration; NULL or negative if not usable
 -- @column correlation id Correlation id
 -- @column external_id id External id
 -- @column device id Device, if the event names one

@@ -1,7 +1,7 @@
--- Categories of events that last: one row per run and category.
+-- Categories of events with a duration: one row per run and category.
 --
--- What a category means is a row of `seeds.event_category` (globs, in lower case), the first that matches. Where none does, as where events
--- have no category, their track tells.
+-- `seeds.event_category` says what a category means: globs, compared in lower case; the first match wins. If none
+-- matches, or an event has no category, its track decides.
 --
 -- @title Categories of events
 -- @grain run_id, event_category
@@ -9,7 +9,7 @@
 -- @materialized
 -- @column run_id id Run
 -- @column event_category category Category; empty for none
--- @column event_kind category What its events are; NULL where the category does not tell
+-- @column event_kind category Kind of its events; NULL if the category does not decide it
 select run_id, event_category, min_by(rule.kind, rule.rule_order) as event_kind
 from (
     select distinct run_id, coalesce(category, '') as event_category

@@ -1,19 +1,19 @@
--- Events that were recorded as a begin and an end: one row per begin, and per end that no begin belongs to.
+-- Events recorded as a begin and an end: one row per begin, and per end without a begin.
 --
--- Events of a thread are taken by time, then by their place in the file; an end belongs to the last begin that is still open, of its
--- own name where all ends of the thread have names. Asynchronous ones (b and e) belong together by category and id, on any thread. What the
--- begin does not tell, its end may.
+-- Events of a thread are taken in order of time, then of position in the file. An end belongs to the last begin that is
+-- still open; if all ends of the thread have names, to the last one of its own name. Asynchronous events (b and e) pair
+-- by category and id, on any thread. Fields that the begin lacks come from the end.
 --
 -- @title Begins and ends
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @materialized
 -- @column run_id id Run
--- @column event_index id Position of the begin in the file; of the end where it has no begin
--- @column is_paired flag Are both there?
+-- @column event_index id Position of the begin in the file; of the end if it has no begin
+-- @column is_paired flag Are both recorded?
 -- @column is_async flag Is it an asynchronous range, which is on no thread's stack?
 -- @column category category Category
--- @column event_kind category What it is; NULL where neither category nor track tells
+-- @column event_kind category Kind; NULL if neither category nor track decides it
 -- @column event_name name Name
 -- @column pid id Process
 -- @column tid id Thread
@@ -57,7 +57,7 @@ named as (
     from mark
 ),
 
--- How many are open within: a begin and its end have the same number, and nothing between them does.
+-- Nesting depth: a begin and its end have the same one, and nothing between them does.
 leveled as (
     select
         *,

@@ -1,4 +1,4 @@
--- Categories of flows that a person named when the trace was ingested: one row per run with one.
+-- Flow categories that a user named at ingestion: one row per run with one.
 --
 -- @title Named categories of flows
 -- @grain run_id

@@ -5,7 +5,7 @@
 -- @order run_id, event_index
 -- @column run_id id Run that the flow belongs to
 -- @column event_index id Position of the event in the file
--- @column flow_id id Key that both ends share
+-- @column flow_id id Id that both ends share
 -- @column is_backward flag Is it the end, at a backward operator?
 -- @column pid id Process
 -- @column tid id Thread

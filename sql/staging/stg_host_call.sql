@@ -1,7 +1,8 @@
 -- Host calls as recorded: one row per operator, annotation or runtime call with a usable time.
 --
--- Step markers (ProfilerStep#N) are steps, not calls. Where an operator launched onto an Ascend device (the start of a flow), and
--- where it enqueued work of CANN, are calls of no length, so that they find their place in the tree; no table of calls lists them.
+-- Step markers (ProfilerStep#N) are steps, not calls. On Ascend devices, the launches of an operator (starts of flows)
+-- and the work that it enqueues for CANN are calls of zero length, which gives them a position in the call tree. No
+-- table of calls lists them.
 --
 -- @title Host calls as recorded
 -- @grain run_id, event_index

@@ -1,7 +1,8 @@
--- Tasks of an Ascend device as CANN describes them: one row per task, collectives among them.
+-- Tasks of an Ascend device as CANN describes them: one row per task, including collectives.
 --
--- Communication is told by the accelerator core (HCCL, since CANN 8.3 COMMUNICATION). MindSpore writes the launching operator before the
--- name of a kernel; it is left out. A table of all tasks (task_time) has no types: there the core tells what is a kernel.
+-- The accelerator core identifies communication (HCCL, since CANN 8.3 COMMUNICATION). MindSpore writes the launching
+-- operator before the name of a kernel; it is removed. In a table of all tasks (task_time), which has no types, the
+-- core identifies kernels.
 --
 -- @title Kernel details as recorded
 -- @grain run_id, event_index
@@ -12,17 +13,17 @@
 -- @column device id Device
 -- @column stream id Stream
 -- @column kernel_name name Name
--- @column kernel_type name Type of the operator that CANN ran; NULL where it is not recorded, N/A in databases of Level0
+-- @column kernel_type name Type of the operator that CANN ran; NULL if not recorded, N/A in databases of Level0
 -- @column accelerator_core category Unit that it ran on
 -- @column is_communication flag Is it a collective?
 -- @column start_ns timestamp_ns Start
 -- @column duration_ns duration_ns Duration
 -- @column end_ns timestamp_ns End
 -- @column wait_ns duration_ns Gap before it on the device
--- @column block_count count Blocks that it was cut into
+-- @column block_count count Blocks that it was split into
 -- @column input_shapes text Shapes of its inputs
 -- @column core_ns duration_ns Time of the matrix core
--- @column matrix_ns duration_ns Time of the matrix unit in it
+-- @column matrix_ns duration_ns Time of the matrix unit within that
 -- @column vector_ns duration_ns Time of the vector unit
 select
     run_id,

@@ -1,7 +1,8 @@
 -- Flows that may lead from a launch to a device activity, as recorded: one row per start or end of a flow.
 --
--- Kineto writes them in a category of their own; other writers have other names for it, and no category is told from the name alone.
--- What some writers call a step of a flow (t) is its end, too. Flows between operators (fwdbwd) and those of Ascend devices are known, and left out.
+-- Kineto has its own category for them; other writers use other names, so the category alone does not identify them.
+-- Some writers end a flow with an event that the format calls a step (t); it counts as an end. Flows between operators
+-- (fwdbwd) and those of Ascend devices are left out.
 --
 -- @title Flows of launches as recorded
 -- @grain run_id, event_index
@@ -9,11 +10,11 @@
 -- @column run_id id Run that the flow belongs to
 -- @column event_index id Position of the event in the file
 -- @column flow_category category Category, in lower case
--- @column flow_id id Key that both ends share within the category
+-- @column flow_id id Id that both ends share within the category
 -- @column is_arrival flag Is it the end?
 -- @column pid id Process or device
 -- @column tid id Thread or stream
--- @column time_ns timestamp_ns Where on the track it starts or ends
+-- @column time_ns timestamp_ns Time on the track at which it starts or ends
 select
     run_id,
     event_index,

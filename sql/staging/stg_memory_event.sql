@@ -12,7 +12,7 @@
 -- @column device id Device
 -- @column time_ns timestamp_ns Time of the event
 -- @column bytes bytes Allocated (above zero) or freed (below zero)
--- @column address id Address of the block; NULL where there is none, or 0, which no block has
+-- @column address id Address of the block; NULL if not recorded, or 0
 -- @column total_allocated_bytes bytes Allocated on the device after the event
 -- @column total_reserved_bytes bytes Reserved by the allocator after the event
 select

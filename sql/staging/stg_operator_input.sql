@@ -1,4 +1,4 @@
--- Types of operators' inputs as recorded: one row per operator call that has them.
+-- Types of operators' inputs, as recorded: one row per operator call that has them.
 --
 -- @title Inputs of operators as recorded
 -- @grain run_id, event_index

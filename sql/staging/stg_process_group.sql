@@ -1,11 +1,11 @@
--- Process groups of the job as the profiler's metadata has them: one row per run and key of a group.
+-- Process groups of the job according to the profiler's metadata: one row per run and key of a group.
 --
 -- @title Process groups
 -- @grain run_id, process_group
 -- @order run_id, process_group
 -- @column run_id id Run
 -- @column process_group name Key of the group
--- @column group_name name What the job calls it (dp, tp, pp, …)
+-- @column group_name name Name in the job (dp, tp, pp, …)
 -- @column group_size count Ranks in it
 select
     run_id,

@@ -1,4 +1,4 @@
--- Levels that Ascend profilers recorded at: one row per run that tells it.
+-- Levels of Ascend profilers: one row per run that records one.
 --
 -- @title Profiler levels
 -- @grain run_id

@@ -1,7 +1,7 @@
 -- Python functions as recorded: one row per call of a function or nn.Module with a usable time.
 --
--- The profiler numbers calls and names the caller's number; on Ascend devices the outermost function names its own, and has no caller
--- here. `module_name` is the instance, such as Linear_3.
+-- The profiler numbers calls and records the caller's number. On Ascend devices an outermost function records its own
+-- number, and has no caller here. `module_name` is the instance, such as Linear_3.
 --
 -- @title Python functions as recorded
 -- @grain run_id, event_index

@@ -1,5 +1,5 @@
--- Step markers as recorded: one row per ProfilerStep#N event, on the host or copied to a device track, and per task of an Ascend
--- device that the profiler put in a step.
+-- Step markers as recorded: one row per ProfilerStep#N event, on the host or copied to a device track, and per task of
+-- an Ascend device that the profiler assigned to a step.
 --
 -- @title Step markers as recorded
 -- @grain run_id, event_index
@@ -8,7 +8,7 @@
 -- @column event_index id Position of the event in the file
 -- @column step id Number of the step
 -- @column on_device flag Is it the copy on a device track (gpu_user_annotation), or a task?
--- @column device id Device of the copy
+-- @column device id Device of the copy or task
 -- @column stream id Stream of the copy
 -- @column start_ns timestamp_ns Start
 -- @column duration_ns duration_ns Duration

@@ -1,11 +1,12 @@
--- Synchronisation records of device tracks: one row per wait for a stream or event (cuda_sync, xpu_sync). They are waits, not device activities.
+-- Waits on device tracks, as recorded: one row per wait for a stream or event (cuda_sync, xpu_sync). Waits are not
+-- device activities.
 --
 -- @title Synchronisation as recorded
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @column run_id id Run that the record belongs to
 -- @column event_index id Position of the event in the file
--- @column synchronization_name name What was waited for
+-- @column synchronization_name name Kind of wait
 -- @column device id Device
 -- @column stream id Stream; −1 for all streams of a context
 -- @column start_ns timestamp_ns Start

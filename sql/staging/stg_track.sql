@@ -1,9 +1,10 @@
--- Tracks of events that last: one row per run, process and thread.
+-- Tracks of events with a duration: one row per run, process and thread.
 --
--- Tracks are told by the names of their process and thread, else by the ids where these are texts. What a track holds is a row of
--- `seeds.track` (globs, in lower case), the first that matches. A process that names a device has its number (`GPU 1`, `cuda:0`), else the number is the
--- process id, else, for tracks of a device, the thread's. Processes that copy alone (`1 COPY`) are engines, with numbers of
--- their own: one that names no device has that of the run, where there is one only.
+-- The names of its process and thread identify a track; an id takes the place of a missing name. `seeds.track` says
+-- what a track contains: globs, compared in lower case; the first match wins. The device number is the one in the
+-- process name (`GPU 1`, `cuda:0`), else the process id, else, for tracks of a device, the thread's number. Processes
+-- that only copy (`1 COPY`) are engines, which have numbers of their own. An engine that names no device has the run's
+-- device, if there is only one.
 --
 -- @title Tracks
 -- @grain run_id, pid, tid
@@ -14,8 +15,8 @@
 -- @column tid id Thread
 -- @column process_name name Name of the process, else its id
 -- @column thread_name name Name of the thread, else its id
--- @column event_kind category What its events are where their category does not tell; NULL where the track does not either
--- @column is_told_by_thread flag Does the thread tell that, not the process alone?
+-- @column event_kind category Kind of its events if their category does not decide it; NULL if the track does not either
+-- @column is_told_by_thread flag Does the thread decide that, rather than the process alone?
 -- @column device id Device
 -- @column stream id Stream
 with

@@ -6,8 +6,8 @@
 -- @column run_id id Run that the track belongs to
 -- @column event_index id Position of the event in the file
 -- @column pid id Process
--- @column tid id Thread; of a process, any
--- @column is_process flag Does it name the process, not a thread?
+-- @column tid id Thread; any if it names the process
+-- @column is_process flag Does it name the process, rather than a thread?
 -- @column track_name name Name of the process or thread
 select
     run_id,

@@ -1,8 +1,10 @@
--- Events that last and are in no figure: one row per run, reason, phase, category and, without a category, process.
+-- Events that should have a duration but count in no figure: one row per run, reason, phase, category and, without a
+-- category, process.
 --
--- Either neither category nor track tells what they are (`seeds.event_category`, `seeds.track`), or their phase is none of the trace format's, or
--- they are asynchronous ranges of the host, which are on no thread's stack; or a begin has no end, or an end no begin. Marks without a length,
--- counters, flows and metadata are none, nor is an event that is empty.
+-- An event is not understood if neither category nor track identifies it (`seeds.event_category`, `seeds.track`), if
+-- the trace format does not define its phase, or if it is an asynchronous range of the host, which is on no thread's
+-- stack. It is unpaired if it is a begin without an end or an end without a begin. Instant events, counters, flows,
+-- metadata and empty events do not count.
 --
 -- @title Events that are not read
 -- @grain run_id, reason, phase, event_category, process_name
@@ -13,7 +15,7 @@
 -- @column event_category category Category; empty for none
 -- @column process_name name Process, for events without a category
 -- @column event_count count Events
--- @column event_index id The first of them: position in the file
+-- @column event_index id Position of the first one in the file
 with
 unread as (
     select event.run_id, 'not_understood' as reason, event.phase, event.category, track.process_name, event.event_index

@@ -1,6 +1,6 @@
 -- Host calls that are left out: one row per call, annotation, synchronization or function without a usable time.
 --
--- Device activities without one are not among them: they are quarantined.
+-- Device activities without a usable time are quarantined instead.
 --
 -- @title Host calls without a usable time
 -- @grain run_id, event_index

@@ -5,7 +5,7 @@
 -- category that a user named counts, and no other. By default the categories of Kineto come first, newest first, then
 -- the others by name.
 --
--- @title Launches told by flows
+-- @title Launches identified by flows
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @materialized

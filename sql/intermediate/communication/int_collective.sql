@@ -22,7 +22,7 @@
 -- @grain run_id, event_index
 -- @order run_id, event_index
 -- @materialized
--- @long Name, group, sizes and place of a collective come from one row of arguments, which only this view takes apart.
+-- @long Name, group, sizes and position of a collective come from one row of arguments, which only this view parses.
 -- @column run_id id Run
 -- @column event_index id Position of the event in the file, or of the first of several parts
 -- @column step id Step that it belongs to

@@ -9,7 +9,7 @@
 -- @title Matching of collectives
 -- @grain run_id, event_index
 -- @order label, process_group, match_number, rank
--- @long The three ways to match share one list of collectives, of which each takes what the one before leaves.
+-- @long Three ways of matching share one list of collectives; each takes those that the one before left.
 -- @column run_id id Run
 -- @column event_index id Position of the event in the file
 -- @column label name Label of the execution

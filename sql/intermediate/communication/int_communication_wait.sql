@@ -9,7 +9,7 @@
 -- @grain run_id, step, device, process_group
 -- @order run_id, step, device, process_group
 -- @materialized
--- @long Each step narrows the intervals of the one before; none means anything alone.
+-- @long Each step narrows the intervals of the one before; none has a use of its own.
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column device id Device

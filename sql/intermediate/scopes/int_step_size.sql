@@ -3,7 +3,7 @@
 -- A device activity belongs to the step that launched it, even if it runs after that step's marker has closed. A step
 -- is complete if every kernel launch in it has its activity. Steps at the edge of the recording often are not.
 --
--- @title Steps with what they hold
+-- @title Sizes of steps
 -- @grain run_id, step
 -- @order run_id, step
 -- @materialized
