@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.rows import (
+from tests.support.events import (
     about,
     allocation,
     analysed,
@@ -26,8 +26,8 @@ from tests.support.rows import (
     step,
     task,
     tracks,
-    views,
 )
+from tests.support.views import views
 
 
 def test_what_is_recorded_is_kept_as_it_is():

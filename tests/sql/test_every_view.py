@@ -13,13 +13,11 @@ import pytest
 from pipeline.catalog.install import install
 from pipeline.schema import RAW_TABLES
 from pipeline.warehouse.derivation import PART, derive
-from tests.support.rows import (
-    Views,
+from tests.support.events import (
     about,
     allocation,
     analysed,
     annotation,
-    catalog,
     collective,
     detail,
     device_flow,
@@ -39,15 +37,14 @@ from tests.support.rows import (
     overlap,
     plane_task,
     problem,
-    raw_tables,
     sample,
     statistic,
     step,
     sync,
     task,
     tracks,
-    views,
 )
+from tests.support.views import Views, catalog, raw_tables, views
 
 VIEWS = list(catalog().views)
 

@@ -4,19 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.rows import (
-    detail,
-    device_flow,
-    event,
-    framework,
-    hcom,
-    on_track,
-    op,
-    plane_task,
-    task,
-    tracks,
-    views,
-)
+from tests.support.events import detail, device_flow, event, framework, hcom, on_track, op, plane_task, task, tracks
+from tests.support.views import views
 
 SCOPE = "Kernel::KernelLaunch::Default/network-Net/"
 

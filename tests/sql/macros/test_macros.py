@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.rows import Views
+from tests.support.views import Views
 
 
 @pytest.fixture(scope="module")

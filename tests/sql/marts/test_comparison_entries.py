@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.support.rows import collective, detail, hcom, kernel, launch, memory, op, plane_task, step, tracks, views
+from tests.support.events import collective, detail, hcom, kernel, launch, memory, op, plane_task, step, tracks
+from tests.support.views import views
 
 
 def launched(operator, shapes, at, name, start, duration):

@@ -8,10 +8,9 @@ import math
 import pytest
 
 from pipeline.comparison.result import AVERAGE_STEP
-from tests.support.rows import (
+from tests.support.events import (
     analysed,
     annotation,
-    catalog,
     collective,
     detail,
     kernel,
@@ -22,8 +21,8 @@ from tests.support.rows import (
     problem,
     python,
     step,
-    views,
 )
+from tests.support.views import catalog, views
 
 WHOLE = "base_run_id = 'v1' and comparison_run_id = 'v2' and base_step is null and comparison_step is null"
 COMPARISONS = [view.name for view in catalog().comparisons]

@@ -10,7 +10,8 @@ import json
 
 import pytest
 
-from tests.support.rows import annotation, kernel, launch, memory, op, python, step, views
+from tests.support.events import annotation, kernel, launch, memory, op, python, step
+from tests.support.views import views
 
 SCOPE = "base_run_id = 'a' and comparison_run_id = 'b' and base_step is null and comparison_step is null"
 

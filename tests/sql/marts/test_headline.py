@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.rows import annotation, catalog, detail, kernel, launch, memcpy, op, step, views
+from tests.support.events import annotation, detail, kernel, launch, memcpy, op, step
+from tests.support.views import catalog, views
 
 WHOLE = "base_run_id = 'v1' and comparison_run_id = 'v2' and base_step is null and comparison_step is null"
 FIGURES = "metric, depth, base_duration_ns, comparison_duration_ns, diff_duration_ns, share_of_diff"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.support.rows import annotation, device_flow, event, launch, op, step, views
+from tests.support.events import annotation, device_flow, event, launch, op, step
+from tests.support.views import views
 
 COLUMNS = "call_count, total_duration_ns, self_duration_ns, average_duration_ns, max_duration_ns, min_duration_ns"
 

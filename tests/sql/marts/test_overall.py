@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.rows import collective, gpu_step, kernel, launch, memcpy, memset, op, step, sync, views
+from tests.support.events import collective, gpu_step, kernel, launch, memcpy, memset, op, step, sync
+from tests.support.views import views
 
 PARTS = ("Computing Time", "Uncovered Communication Time", "SDMA", "Free")
 SPLIT = (*PARTS, "E2E Time", "Free Time", "Communication Time", "Overlapped Communication")

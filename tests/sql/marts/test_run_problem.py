@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pipeline.schema import PROBLEM_KINDS
-from tests.support.rows import about, event, kernel, memory, op, problem, step, views
+from tests.support.events import about, event, kernel, memory, op, problem, step
+from tests.support.views import views
 
 
 @pytest.mark.parametrize(

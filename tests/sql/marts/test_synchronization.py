@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.support.rows import event, kernel, launch, sync, views
+from tests.support.events import event, kernel, launch, sync
+from tests.support.views import views
 
 
 def test_waits_are_counted_by_device_stream_and_kind():

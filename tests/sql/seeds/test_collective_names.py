@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.rows import detail, kernel, views
+from tests.support.events import detail, kernel
+from tests.support.views import views
 
 # Kernels that communicate: (name, kind).
 COMMUNICATION = [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.rows import catalog, event, kernel, launch, op, views
+from tests.support.events import event, kernel, launch, op
+from tests.support.views import catalog, views
 
 DEVICE_KINDS = {"kernel", "memcpy", "memset", "activity"}
 HOST_KINDS = {"operator", "annotation", "runtime"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.rows import (
+from tests.support.events import (
     about,
     annotation,
     collective,
@@ -22,8 +22,8 @@ from tests.support.rows import (
     op,
     step,
     sync,
-    views,
 )
+from tests.support.views import views
 
 SOURCE = "select activity_name, operator_name, top_operator_name, launch_name from intermediate.int_device_activity"
 STEPS = "select activity_name, step from intermediate.int_device_activity"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.support.rows import collective, gpu_step, kernel, memcpy, views
+from tests.support.events import collective, gpu_step, kernel, memcpy
+from tests.support.views import views
 
 TOTAL = "select e2e_ns, compute_ns, communication_ns, busy_ns, active_ns from intermediate.int_device_total"
 

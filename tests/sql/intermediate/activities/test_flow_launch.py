@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.rows import event, kernel, launch, memcpy, op, python, step, views
+from tests.support.events import event, kernel, launch, memcpy, op, python, step
+from tests.support.views import views
 
 LAUNCHES = "select activity_name, launch_name, operator_name from intermediate.int_device_activity"
 TOLD_BY = "select event_index, flow_category from intermediate.int_flow_launch"

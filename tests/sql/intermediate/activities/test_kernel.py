@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.rows import catalog, collective, kernel, launch, memcpy, op, step, views
+from tests.support.events import collective, kernel, launch, memcpy, op, step
+from tests.support.views import catalog, views
 
 # What a kernel is told to be by its name alone: (name, class, unit).
 BY_NAME = [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.rows import detail, event, on_track, overlap, sample, task, tracks, views
+from tests.support.events import detail, event, on_track, overlap, sample, task, tracks
+from tests.support.views import views
 
 
 def named(pid, name):

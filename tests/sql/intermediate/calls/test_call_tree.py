@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.rows import annotation, event, kernel, launch, memory, op, step, views
+from tests.support.events import annotation, event, kernel, launch, memory, op, step
+from tests.support.views import views
 
 
 def parents(*calls):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.rows import (
+from tests.support.events import (
     annotation,
     detail,
     device_flow,
@@ -18,8 +18,8 @@ from tests.support.rows import (
     overlap,
     task,
     tracks,
-    views,
 )
+from tests.support.views import views
 
 CLASSES = "select activity_name, activity_class, class_rule from intermediate.int_device_activity order by event_index"
 KINDS = "select collective_name, data_type, input_bytes, algorithm_bytes from intermediate.int_collective"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.support.rows import about, catalog, collective, kernel, views
+from tests.support.events import about, collective, kernel
+from tests.support.views import catalog, views
 
 SKEW = (
     "select run_id, start_skew_ns, wait_ns, transfer_ns, is_last_to_arrive from marts.collective_skew order by run_id"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.rows import about, catalog, collective, kernel, launch, memcpy, step, views
+from tests.support.events import about, collective, kernel, launch, memcpy, step
+from tests.support.views import catalog, views
 
 NAMES = "select kernel_name, collective_name from intermediate.int_collective"
 SIZES = "select input_bytes, output_bytes, algorithm_bytes from intermediate.int_collective"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.support.rows import memory, op, step, views
+from tests.support.events import memory, op, step
+from tests.support.views import views
 
 ALLOCATIONS = "select event_index, operator_name, held_ns from intermediate.int_allocation"
 FLAGS = "select event_index, is_allocated_twice, is_unmatched_free from intermediate.int_allocation"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.rows import annotation, event, kernel, launch, op, python, step, views
+from tests.support.events import annotation, event, kernel, launch, op, python, step
+from tests.support.views import views
 
 SELF = "select module_name, device_self_duration_ns, device_total_duration_ns from marts.module where step is null"
 

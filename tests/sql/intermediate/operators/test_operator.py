@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 
-from tests.support.rows import annotation, kernel, launch, memcpy, op, step, views
+from tests.support.events import annotation, kernel, launch, memcpy, op, step
+from tests.support.views import views
 
 COLUMNS = "operator_name, call_count, host_duration_ns, device_activity_count, device_duration_ns"
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.rows import Views, about, detail, kernel, launch, op, views
+from tests.support.events import about, detail, kernel, launch, op
+from tests.support.views import Views, views
 
 COPY = (
     "void at::native::elementwise_kernel<{size}, 4, copy({arguments})::{{lambda()#{number}}}::operator()() const>(int)"

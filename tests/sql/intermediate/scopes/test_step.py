@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.rows import annotation, gpu_step, kernel, launch, memcpy, op, step, views
+from tests.support.events import annotation, gpu_step, kernel, launch, memcpy, op, step
+from tests.support.views import views
 
 STEP = "select step, {} from marts.step"
 
