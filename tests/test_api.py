@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from pipeline.errors import InputError, UsageError
 from pipeline.warehouse.warehouse import Warehouse
 from tests.support import traces
 from tests.support.asking import overall, pairs, rows
+from tests.support.events import event, kernel, memory, op, overlap, step, tracks
 
 
 @pytest.fixture
@@ -50,9 +50,9 @@ def test_ranks_of_one_label_have_ids_of_their_own(tmp_path, house):
 
 
 def test_two_inputs_that_would_meet_get_a_hash(tmp_path, house):
-    for name, dur in (("a", 1.0), ("b", 2.0)):
+    for name, dur in (("a", 1_000), ("b", 2_000)):
         (tmp_path / name).mkdir()
-        traces.write(tmp_path / name / "trace.json", [traces.kernel("k", 0, dur)])
+        traces.write(tmp_path / name / "trace.json", [kernel("k", 0, dur)])
     (a,) = pipeline.ingest(tmp_path / "a", warehouse=house)
     (b,) = pipeline.ingest(tmp_path / "b", warehouse=house)
     assert a.run_id == "trace"
@@ -63,7 +63,7 @@ def test_two_inputs_that_would_meet_get_a_hash(tmp_path, house):
 def test_an_edited_file_is_another_run(tmp_path, house):
     source = traces.write(tmp_path / "t.json")
     pipeline.ingest(source, warehouse=house)
-    traces.write(source, [traces.kernel("k", 0, 1)])
+    traces.write(source, [kernel("k", 0, 1_000)])
     (edited,) = pipeline.ingest(source, warehouse=house)
     assert edited.is_new
     assert edited.run_id.startswith("t-")
@@ -71,14 +71,13 @@ def test_an_edited_file_is_another_run(tmp_path, house):
 
 def test_a_named_category_of_flows_makes_a_run_of_its_own(tmp_path, house):
     def flow(category, at):
-        known = {"cat": category, "name": "flow", "id": 1}
         return [
-            known | {"ph": "s", "pid": 4242, "tid": 1, "ts": at},
-            known | {"ph": "f", "bp": "e", "pid": 0, "tid": 7, "ts": 1030},
+            event(category, "flow", at, None, phase="s", flow_id="1"),
+            event(category, "flow", 1_030_000, None, phase="f", flow_id="1", pid=0, tid=7),
         ]
 
-    events = [traces.operator("aten::mm", 1000, 5), traces.operator("aten::add", 1010, 5), traces.kernel("k", 1030, 10)]
-    source = traces.write(tmp_path / "t.json", [*events, *flow("a", 1002), *flow("b", 1012)])
+    events = [op("aten::mm", 1_000_000, 5_000), op("aten::add", 1_010_000, 5_000), kernel("k", 1_030_000, 10_000)]
+    source = traces.write(tmp_path / "t.json", [*events, *flow("a", 1_002_000), *flow("b", 1_012_000)])
     operator = "select run_id, operator_name from intermediate.int_device_activity"
     (plain,) = pipeline.ingest(source, warehouse=house)
     (named,) = pipeline.ingest(source, warehouse=house, options=pipeline.ReadOptions(flow_category="B"))
@@ -139,7 +138,7 @@ def test_a_folder_without_traces_and_a_missing_path_say_so(tmp_path, house):
 
 
 def test_a_step_that_does_not_exist_lists_those_that_do(tmp_path, house):
-    stepped = [traces.step(4, 900, 300), traces.step(5, 1300, 100), *traces.SMALL]
+    stepped = [step(4, 900_000, 300_000), step(5, 1_300_000, 100_000), *traces.SMALL]
     pipeline.ingest(traces.write(tmp_path / "stepped.json", stepped), warehouse=house)
     pipeline.ingest(traces.write(tmp_path / "plain.json"), warehouse=house)
     with pytest.raises(UsageError, match="no step 9; it has steps 4, 5"):
@@ -181,7 +180,7 @@ def test_what_neither_run_has_is_not_looked_for(tmp_path, house, monkeypatch):
     asked = {}
     plain, allocating = tmp_path / "plain.json", tmp_path / "allocating.json"
     traces.write(plain)
-    traces.write(allocating, [*traces.SMALL, traces.allocation(1010, 64)])
+    traces.write(allocating, [*traces.SMALL, memory(64, 1_010_000)])
     pipeline.ingest([plain, allocating], warehouse=house)
 
     def fetch(connection, query, parameters):
@@ -226,9 +225,7 @@ def test_what_ends_one_query_or_the_wait_for_them_ends_all(tmp_path, house, monk
 
 
 def test_a_host_only_trace_compares_and_says_why_the_split_is_empty(tmp_path, house):
-    host = traces.write(
-        tmp_path / "host.json", [traces.operator("aten::empty", 0, 4), traces.operator("aten::add", 10, 5)]
-    )
+    host = traces.write(tmp_path / "host.json", [op("aten::empty", 0, 4_000), op("aten::add", 10_000, 5_000)])
     device = traces.write(tmp_path / "device.json")
     result = pipeline.compare(host, device, warehouse=house)
     assert any(note.startswith("host: no device activity") for note in result.notes)
@@ -243,12 +240,7 @@ def test_a_host_only_trace_compares_and_says_why_the_split_is_empty(tmp_path, ho
     assert operators == [{"device_duration_ns": None}]
 
 
-ANALYSIS = json.dumps(
-    [
-        {"ph": "M", "name": "process_name", "pid": 7, "args": {"name": "Overlap Analysis"}},
-        {"ph": "X", "name": "Computing", "pid": 7, "tid": 0, "ts": "100.000", "dur": 5},
-    ]
-)
+ANALYSIS = traces.array_text([tracks(), overlap(0, 100_000, 5_000)])
 
 
 @pytest.mark.parametrize(
@@ -269,7 +261,7 @@ def test_what_is_known_of_devices_without_their_activities_is_said_before_the_fi
 
 
 def test_a_salvaged_run_is_marked_and_its_problems_are_rows(tmp_path, house):
-    quarantined = {"ph": "X", "cat": "kernel", "name": "lost", "pid": 0, "tid": 7, "ts": 1050, "args": {"device": 0}}
+    quarantined = kernel("lost", 1_050_000, None)
     source = traces.write(tmp_path / "t.json", [*traces.SMALL, quarantined])
     (run,) = pipeline.ingest(source, warehouse=house)
     assert rows(house, "select status, problem_count from marts.run") == [{"status": "salvaged", "problem_count": 1}]

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import pipeline
 from pipeline import cli
 from tests.support import traces
+from tests.support.events import kernel, step
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def run(tmp_path, monkeypatch):
 
 def test_compare_prints_the_headline_and_writes_files(run, tmp_path):
     base = traces.write(tmp_path / "base.json")
-    new = traces.write(tmp_path / "new.json", [*traces.SMALL, traces.kernel("slow", 1060, 40)])
+    new = traces.write(tmp_path / "new.json", [*traces.SMALL, kernel("slow", 1_060_000, 40_000)])
     done = run("compare", base, new, "-o", "out")
     assert done.exit_code == 0, done.output
     assert "E2E Time (whole run): 20.000 µs → 70.000 µs, ×3.500, 50.000 µs slower" in done.stdout
@@ -126,7 +127,7 @@ def test_sql_formats(run, tmp_path):
 
 
 def test_runs_steps_views_describe(run, tmp_path):
-    run("ingest", traces.write(tmp_path / "t.json", [traces.step(3, 990, 100), *traces.SMALL]), "--label", "v1")
+    run("ingest", traces.write(tmp_path / "t.json", [step(3, 990_000, 100_000), *traces.SMALL]), "--label", "v1")
     assert "v1" in run("runs").stdout
     assert "100.000 µs" in run("steps", "v1").stdout
     assert run("steps", "v9").exit_code == 2
@@ -139,7 +140,7 @@ def test_runs_steps_views_describe(run, tmp_path):
 
 def test_names_in_a_trace_cannot_write_escape_sequences_to_a_terminal(run, tmp_path):
     base = traces.write(tmp_path / "base.json")
-    new = traces.write(tmp_path / "new.json", [*traces.SMALL, traces.kernel("\x1b[2Jevil\x07", 1060, 40)])
+    new = traces.write(tmp_path / "new.json", [*traces.SMALL, kernel("\x1b[2Jevil\x07", 1_060_000, 40_000)])
     for done in (run("compare", base, new, "--no-xlsx", "--no-html"), run("sql", "select name from raw.event")):
         assert "\ufffd[2Jevil\ufffd" in done.stdout
         assert "\x1b" not in done.stdout

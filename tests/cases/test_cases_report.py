@@ -9,6 +9,7 @@ import pytest
 import pipeline
 from pipeline.render.console import print_comparison
 from tests.support import traces
+from tests.support.events import kernel, launch, memory, op, python, step
 from tests.support.paths import CASES, needs_shared
 
 HEADER = (
@@ -67,12 +68,14 @@ def test_129_of_hosts_alone_the_wall_clock_is_the_headline_and_the_slower_operat
 
 def test_a_host_that_runs_modules_and_steps_alone_is_compared_by_its_operators(tmp_path):
     def trace(name, addition):
-        module = {"ph": "X", "cat": "python_function", "name": "nn.Module: Net_0", "pid": 4242, "tid": 1, "ts": 5,
-                  "dur": 900, "args": {"Python id": 1}}  # fmt: skip
-        events = [module, traces.step(1, 0, 1000), traces.operator("aten::conv2d", 10, 200)]
-        return traces.write(tmp_path / name, [*events, traces.operator("aten::add", 300, addition)])
+        events = [
+            python("nn.Module: Net_0", 5_000, 900_000, 1),
+            step(1, 0, 1_000_000),
+            op("aten::conv2d", 10_000, 200_000),
+        ]
+        return traces.write(tmp_path / name, [*events, op("aten::add", 300_000, addition)])
 
-    result = pipeline.compare(trace("a.json", 40), trace("b.json", 60), warehouse=tmp_path / "house")
+    result = pipeline.compare(trace("a.json", 40_000), trace("b.json", 60_000), warehouse=tmp_path / "house")
     assert "operator_comparison" in result.tables
     shown = screen(result)
     assert "Host Wall Clock (whole run): 330.000 µs → 350.000 µs" in shown
@@ -81,7 +84,7 @@ def test_a_host_that_runs_modules_and_steps_alone_is_compared_by_its_operators(t
 
 
 def test_a_host_alone_against_a_device_is_compared_by_host_time_and_knows_no_device_time(tmp_path):
-    host = traces.write(tmp_path / "host.json", [traces.operator("aten::mm", 1000, 40)])
+    host = traces.write(tmp_path / "host.json", [op("aten::mm", 1_000_000, 40_000)])
     result = pipeline.compare(host, traces.write(tmp_path / "device.json"), warehouse=tmp_path / "house")
     rows = table(result, "headline", "metric", "base_duration_ns", "comparison_duration_ns", "diff_duration_ns")
     assert rows[:2] == [("Host Wall Clock", 40_000, 20_000, -20_000), ("E2E Time", None, 20_000, None)]
@@ -92,7 +95,7 @@ def test_a_host_alone_against_a_device_is_compared_by_host_time_and_knows_no_dev
 
 
 def test_the_same_host_twice_has_no_regression_and_says_so(tmp_path):
-    source = traces.write(tmp_path / "t.json", [traces.operator("aten::mm", 1000, 40)])
+    source = traces.write(tmp_path / "t.json", [op("aten::mm", 1_000_000, 40_000)])
     result = pipeline.compare(source, source, warehouse=tmp_path / "house")
     assert "Operators: no regression among 1 rows" in screen(result)
     assert len(result.notes) == 1  # what is said of both is said once
@@ -116,29 +119,29 @@ def test_tables_without_a_trace_are_judged_by_their_e2e_time(tmp_path, late, ver
 
 
 def test_calls_one_by_one_have_names_on_screen(tmp_path):
-    def trace(name, kernel):
+    def trace(name, length):
         return traces.write(
             tmp_path / name,
             [
-                traces.operator("aten::mm", 1000, 20),
-                traces.allocation(1001, 512),
-                traces.launch(1005, 3, 41),
-                traces.kernel("gemm", 1030, kernel, correlation=41),
+                op("aten::mm", 1_000_000, 20_000),
+                memory(512, 1_001_000),
+                launch("cudaLaunchKernel", 1_005_000, 3_000, 41),
+                kernel("gemm", 1_030_000, length, correlation=41),
             ],
         )
 
-    sides = trace("a.json", 10), trace("b.json", 25)
+    sides = trace("a.json", 10_000), trace("b.json", 25_000)
     result = pipeline.compare(
         *sides, warehouse=tmp_path / "house", choice=pipeline.Choice(only=["operator_detail", "memory_detail"])
     )
     shown = screen(result)
     assert "Operator name" in shown
     assert [line.split()[0] for line in shown.splitlines() if "+15.000 µs" in line] == ["aten::mm"]
-    events = [traces.operator("aten::mm", 1000, 20), traces.allocation(1001, 4096)]
-    memory = pipeline.compare(
+    events = [op("aten::mm", 1_000_000, 20_000), memory(4096, 1_001_000)]
+    allocated = pipeline.compare(
         sides[0],
         traces.write(tmp_path / "c.json", events),
         warehouse=tmp_path / "house",
         choice=pipeline.Choice(only=["memory_detail"]),
     )
-    assert [line.split()[0] for line in screen(memory).splitlines() if "+3.500 KiB" in line] == ["aten::mm"]
+    assert [line.split()[0] for line in screen(allocated).splitlines() if "+3.500 KiB" in line] == ["aten::mm"]

@@ -1,15 +1,15 @@
 """Broken and unusual inputs of our own, each with figures that were worked out by hand beside it.
 
 They are of the kinds of the given cases in `test_cases.py`, with other names, values and layouts, so that a checkout
-alone tests as much. Times in traces are microseconds, in assertions nanoseconds.
+alone tests as much. Times are nanoseconds.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
-from typing import Any
 
 import openpyxl
 import pytest
@@ -20,10 +20,7 @@ from pipeline.errors import InputError
 from pipeline.render.workbook import xlsx
 from tests.support import traces
 from tests.support.asking import overall, pairs, rows
-
-
-def text(event):
-    return json.dumps(event)
+from tests.support.events import collective, gpu_annotation, kernel, launch, memcpy, memset, on_device, op, step, sync
 
 
 def ingest(path: Path, house: Path, **options):
@@ -44,7 +41,7 @@ def test_literals_that_are_not_finite_become_null_and_are_counted(tmp_path, lite
     # A gemm of 8 at 200, and at 212 a fill of 3 at a rate that is no number: 4 idle in between.
     body = (
         '{"schemaVersion": 1, "traceEvents": ['
-        + text(traces.kernel("gemm", 200, 8))
+        + traces.event_text(kernel("gemm", 200_000, 8_000))
         + ', {"ph": "X", "cat": "gpu_memset", "name": "Memset", "pid": 0, "tid": 7, "ts": 212, "dur": 3,'
         + f' "args": {{"device": 0, "stream": 7, "bytes": 64, "rate": {literal}, "more": [1, {literal}]}}}}]}}'
     )
@@ -62,7 +59,8 @@ def test_literals_that_are_not_finite_become_null_and_are_counted(tmp_path, lite
 def test_bytes_that_are_no_text_become_replacement_characters_and_lose_no_event(tmp_path):
     names = [b"worker \xff\xfe", b"caf\xe9(1)", "層.py(9): 前".encode(), b"tab\there", b"cut \xe5\xb1"]
     events = b", ".join(
-        text(traces.operator("NAME", 10 * place, 5)).encode().replace(b"NAME", name) for place, name in enumerate(names)
+        traces.event_text(op("NAME", 10_000 * place, 5_000)).encode().replace(b"NAME", name)
+        for place, name in enumerate(names)
     )
     path = tmp_path / "bytes.json"
     path.write_bytes(b'{"traceEvents": [' + events + b"]}")
@@ -75,18 +73,18 @@ def test_bytes_that_are_no_text_become_replacement_characters_and_lose_no_event(
 
 
 CUT = [
-    traces.operator("aten::bmm", 10, 30),
-    traces.launch(12, 3, 9),
-    traces.kernel("bmm", 50, 20, correlation=9),
-    traces.kernel("relu", 75, 5),
-    traces.kernel("never ends", 90, 5),
+    op("aten::bmm", 10_000, 30_000),
+    launch("cudaLaunchKernel", 12_000, 3_000, 9),
+    kernel("bmm", 50_000, 20_000, correlation=9),
+    kernel("relu", 75_000, 5_000),
+    kernel("never ends", 90_000, 5_000),
 ]
 
 
 @pytest.mark.parametrize("suffix", [".json", ".json.gz"])
 @pytest.mark.parametrize("ending", [20, 3, 1])
 def test_a_file_that_is_cut_keeps_what_was_whole(tmp_path, suffix, ending):
-    whole = json.dumps({"traceEvents": CUT})
+    whole = traces.trace_text(CUT)
     data = whole[: -ending - 2].encode()  # within the last event
     path = tmp_path / f"cut{suffix}"
     path.write_bytes(gzip.compress(data) if suffix.endswith("gz") else data)
@@ -102,8 +100,8 @@ def test_a_file_that_is_cut_keeps_what_was_whole(tmp_path, suffix, ending):
 
 
 def test_a_compressed_file_that_is_cut_keeps_what_can_be_unpacked(tmp_path):
-    many = [traces.kernel(f"k{place * 7919 % 1000}", 10 * place, 5) for place in range(4_000)]
-    data = gzip.compress(json.dumps({"traceEvents": many}).encode())
+    many = [kernel(f"k{place * 7919 % 1000}", 10_000 * place, 5_000) for place in range(4_000)]
+    data = gzip.compress(traces.trace_text(many).encode())
     path = tmp_path / "cut.json.gz"
     path.write_bytes(data[: len(data) // 2])
     run = ingest(path, tmp_path / "house")
@@ -115,7 +113,7 @@ def test_a_compressed_file_that_is_cut_keeps_what_can_be_unpacked(tmp_path):
 
 @pytest.mark.parametrize("name", ["members.json.gz", "compressed though it is named otherwise.json"])
 def test_members_of_a_compressed_file_follow_one_another_whatever_its_name(tmp_path, name):
-    data = json.dumps({"traceEvents": traces.SMALL}).encode()
+    data = traces.trace_text().encode()
     path = tmp_path / name
     path.write_bytes(b"".join(gzip.compress(data[at : at + 100]) for at in range(0, len(data), 100)))
     assert ingest(path, tmp_path / "house", label="whole").problems == ()
@@ -128,23 +126,13 @@ def test_members_of_a_compressed_file_follow_one_another_whatever_its_name(tmp_p
 
 @pytest.mark.parametrize("written", ["{}", '"{}"'])
 def test_epoch_times_are_exact_to_the_nanosecond_as_numbers_and_as_text(tmp_path, written):
-    starts = ["1801234567890123.457", "1801234567890124.001", "1801234567890125.999"]
-    lengths = ["0.543", "1.998", "0.064"]
-    events = [
-        text(traces.kernel(f"k{place}", 0, 0))
-        .replace('"ts": 0', f'"ts": {written.format(start)}')
-        .replace('"dur": 0', f'"dur": {written.format(length)}')
-        for place, (start, length) in enumerate(zip(starts, lengths, strict=True))
-    ]
+    times = [(1801234567890123457, 543), (1801234567890124001, 1_998), (1801234567890125999, 64)]
+    trace = traces.trace_text(kernel(f"k{place}", start, length) for place, (start, length) in enumerate(times))
     path = tmp_path / "exact.json"
-    path.write_text('{"traceEvents": [' + ", ".join(events) + "]}")
+    path.write_text(re.sub(r'(?<="ts": )[0-9.]+|(?<="dur": )[0-9.]+', lambda time: written.format(time[0]), trace))
     ingest(path, tmp_path / "house")
     found = rows(tmp_path / "house", "select start_ns, duration_ns from raw.event order by start_ns")
-    assert [tuple(row.values()) for row in found] == [
-        (1801234567890123457, 543),
-        (1801234567890124001, 1_998),
-        (1801234567890125999, 64),
-    ]
+    assert [tuple(row.values()) for row in found] == times
     figures = overall(tmp_path / "house", "exact")
     assert (figures["Computing Time"], figures["E2E Time"], figures["Free"]) == (2_605, 2_606, 1)
 
@@ -153,8 +141,8 @@ OLD_NAMES = {"kernel": "Kernel", "gpu_memcpy": "Memcpy", "cpu_op": "Operator", "
 
 
 def test_old_and_new_names_of_categories_are_the_same_run(tmp_path):
-    new = [*traces.SMALL, dict(traces.kernel("Memcpy HtoD", 1052, 4, bytes=64), cat="gpu_memcpy")]
-    old = [dict(event, cat=OLD_NAMES[event["cat"]]) for event in new]
+    new = [*traces.SMALL, memcpy(1_052_000, 4_000, bytes=64)]
+    old = [(table, values | {"category": OLD_NAMES[values["category"]]}) for table, values in new]
     tables = compared(tmp_path, old, new)
     for table in tables.values():
         for row in table.rows.to_pylist():
@@ -164,20 +152,17 @@ def test_old_and_new_names_of_categories_are_the_same_run(tmp_path):
 
 
 def test_what_stands_on_tracks_of_a_device_and_is_no_activity_never_counts(tmp_path):
-    def on_track(category, name, ts, dur):
-        return dict(traces.kernel(name, ts, dur), cat=category)
-
     events = [
         *traces.SMALL,
-        on_track("gpu_user_annotation", "forward", 900, 500),
-        on_track("cuda_sync", "Stream Sync", 1000, 400),
-        on_track("overhead", "Buffer Flush", 2000, 50),
+        gpu_annotation("forward", 900_000, 500_000),
+        sync("Stream Sync", 1_000_000, 400_000),
+        on_device("overhead", "Buffer Flush", 2_000_000, 50_000, 7, 0),
     ]
     ingest(traces.write(tmp_path / "rows.json", events), tmp_path / "house")
     figures = overall(tmp_path / "house", "rows")
     assert (figures["Computing Time"], figures["E2E Time"], figures["Free"]) == (15_000, 20_000, 5_000)
-    sync = "select synchronization_name, total_duration_ns from marts.synchronization"
-    assert pairs(tmp_path / "house", sync) == {"Stream Sync": 400_000}
+    waits = "select synchronization_name, total_duration_ns from marts.synchronization"
+    assert pairs(tmp_path / "house", waits) == {"Stream Sync": 400_000}
 
 
 # -- what belongs together --------------------------------------------------------------------------
@@ -186,12 +171,12 @@ def test_what_stands_on_tracks_of_a_device_and_is_no_activity_never_counts(tmp_p
 @pytest.mark.parametrize("none", [0, -1, "0"])
 def test_a_correlation_that_means_none_links_nothing(tmp_path, none):
     events = [
-        traces.operator("aten::addmm", 10, 20),
-        traces.launch(12, 3, 77),
-        dict(traces.launch(40, 2, 0, "cudaEventRecord"), args={"correlation": none}),
-        traces.operator("aten::item", 38, 9),
-        traces.kernel("addmm", 50, 6, correlation=77),
-        traces.kernel("stray", 60, 9, correlation=none),
+        op("aten::addmm", 10_000, 20_000),
+        launch("cudaLaunchKernel", 12_000, 3_000, 77),
+        launch("cudaEventRecord", 40_000, 2_000, none),
+        op("aten::item", 38_000, 9_000),
+        kernel("addmm", 50_000, 6_000, correlation=77),
+        kernel("stray", 60_000, 9_000, correlation=none),
     ]
     ingest(traces.write(tmp_path / "zero.json", events), tmp_path / "house")
     operators = "select operator_name, device_duration_ns from marts.operator where step is null"
@@ -203,17 +188,21 @@ def test_a_correlation_that_means_none_links_nothing(tmp_path, none):
 
 
 def test_collectives_are_told_by_what_they_carry_and_then_by_their_name(tmp_path):
-    meta: dict[str, Any] = {
-        "Collective name": "_allgather_base",
-        "Group size": 4,
-        "dtype": "BFloat16",
-        "In msg nelems": 100,
-    }
     events = [
-        traces.kernel("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)", 100, 30),
-        traces.kernel("plain_looking_kernel", 200, 20, **meta),
-        traces.kernel("void vllm::cross_device_reduce_2stage<__half, 8>(x)", 300, 10),
-        traces.kernel("gemm", 310, 10),
+        kernel("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)", 100_000, 30_000),
+        collective(
+            "_allgather_base",
+            200_000,
+            20_000,
+            kernel_name="plain_looking_kernel",
+            group=None,
+            size=4,
+            dtype="BFloat16",
+            sent=100,
+            stream=7,
+        ),
+        kernel("void vllm::cross_device_reduce_2stage<__half, 8>(x)", 300_000, 10_000),
+        kernel("gemm", 310_000, 10_000),
     ]
     ingest(traces.write(tmp_path / "comm.json", events), tmp_path / "house")
     figures = overall(tmp_path / "house", "comm")
@@ -227,22 +216,26 @@ def test_collectives_are_told_by_what_they_carry_and_then_by_their_name(tmp_path
 
 
 def step_of(number, at, length, launches, kernels=None):
-    """A step with some launches, each of a kernel of 4 that runs 50 behind its launch; `kernels` of them recorded."""
-    events = [traces.step(number, at, length)]
+    """A step with some launches, each of a kernel of 4 µs, 50 µs after its operator; `kernels` of them recorded."""
+    events = [step(number, at, length)]
     for place in range(launches):
         correlation = number * 100 + place
         events += [
-            traces.operator("aten::mm", at + 10 * place, 8),
-            traces.launch(at + 10 * place + 1, 2, correlation),
+            op("aten::mm", at + 10_000 * place, 8_000),
+            launch("cudaLaunchKernel", at + 10_000 * place + 1_000, 2_000, correlation),
         ]
         if kernels is None or place < kernels:
-            events.append(traces.kernel("mm", at + 10 * place + 50, 4, correlation=correlation))
+            events.append(kernel("mm", at + 10_000 * place + 50_000, 4_000, correlation=correlation))
     return events
 
 
 def test_averages_are_over_complete_steps_and_a_step_has_what_it_launched(tmp_path):
-    old = [*step_of(7, 1000, 100, 3, kernels=1), *step_of(8, 1100, 100, 3), *step_of(9, 1200, 60, 5)]
-    new = [*step_of(7, 1000, 130, 4)]
+    old = [
+        *step_of(7, 1_000_000, 100_000, 3, kernels=1),
+        *step_of(8, 1_100_000, 100_000, 3),
+        *step_of(9, 1_200_000, 60_000, 5),
+    ]
+    new = step_of(7, 1_000_000, 130_000, 4)
     tables = compared(tmp_path, old, new)
     found = rows(tmp_path / "house", "select * from marts.step where run_id = 'old' order by step")
     columns = ("step", "is_complete", "device_activity_count", "device_duration_ns", "duration_ns")
@@ -265,8 +258,8 @@ def test_averages_are_over_complete_steps_and_a_step_has_what_it_launched(tmp_pa
 
 
 def test_where_no_step_is_complete_there_is_no_average(tmp_path):
-    old = [*step_of(1, 1000, 100, 3, kernels=2), *step_of(2, 1100, 100, 3, kernels=1)]
-    tables = compared(tmp_path, old, step_of(1, 1000, 100, 3))
+    old = [*step_of(1, 1_000_000, 100_000, 3, kernels=2), *step_of(2, 1_100_000, 100_000, 3, kernels=1)]
+    tables = compared(tmp_path, old, step_of(1, 1_000_000, 100_000, 3))
     steps = rows(tmp_path / "house", "select step, is_complete from marts.step where run_id = 'old' order by 1")
     assert steps == [{"step": 1, "is_complete": False}, {"step": 2, "is_complete": False}]
     average = "select distinct step_count, complete_step_count, average_duration_ns from marts.step_average"
@@ -282,16 +275,16 @@ def test_where_no_step_is_complete_there_is_no_average(tmp_path):
 
 def test_collectives_of_two_ranks_meet_on_one_clock(tmp_path):
     def rank(number, start, base, kinds=("allreduce", "allgather")):
-        meta: dict[str, Any] = {
-            "Process Group Name": "dp",
-            "Group size": 2,
-            "dtype": "Float",
-            "In msg nelems": 500,
-            "Out msg nelems": 500,
-        }
         events = [
-            traces.kernel(
-                "ncclDevKernel", start + 300 * place, 90 - start % 100, Seq=place, **{"Collective name": kind}, **meta
+            collective(
+                kind,
+                start + 300_000 * place,
+                90_000 - start % 100_000,
+                group="dp",
+                size=2,
+                sent=500,
+                received=500,
+                seq=place,
             )
             for place, kind in enumerate(kinds)
         ]
@@ -299,7 +292,9 @@ def test_collectives_of_two_ranks_meet_on_one_clock(tmp_path):
         return traces.write(tmp_path / f"r{number}.json", events, **envelope)
 
     # On its own clock rank 1 starts 30 before rank 0; its clock began 50 later, so that it comes 20 behind it.
-    pipeline.ingest([rank(0, 130, 5_000_000), rank(1, 100, 5_050_000)], label="job", warehouse=tmp_path / "house")
+    pipeline.ingest(
+        [rank(0, 130_000, 5_000_000), rank(1, 100_000, 5_050_000)], label="job", warehouse=tmp_path / "house"
+    )
     columns = ("sequence", "rank", "start_skew_ns", "wait_ns", "is_last_to_arrive")
     skew = rows(tmp_path / "house", "select * from marts.collective_skew order by sequence, rank")
     assert [tuple(row[column] for column in columns) for row in skew] == [
@@ -336,7 +331,7 @@ def test_an_ascend_table_says_nothing_in_many_ways(tmp_path):
 
 def test_rows_beyond_a_sheet_are_beside_the_workbook(tmp_path, monkeypatch):
     monkeypatch.setattr(xlsx, "SHEET_ROWS", 9)
-    source = traces.write(tmp_path / "many.json", [traces.kernel(f"k{i:02}", 10 * i, 1 + i) for i in range(30)])
+    source = traces.write(tmp_path / "many.json", [kernel(f"k{i:02}", 10_000 * i, 1_000 * (1 + i)) for i in range(30)])
     result = pipeline.compare(
         source, source, warehouse=tmp_path / "house", output=tmp_path / "out", choice=pipeline.Choice(only=["kernel"])
     )
@@ -351,18 +346,18 @@ def test_rows_beyond_a_sheet_are_beside_the_workbook(tmp_path, monkeypatch):
 
 
 def called(shapes, at, duration, name="fused", correlation=None, operator="aten::stack"):
-    """An operator whose kernel runs 500 behind it."""
+    """An operator whose kernel runs 500 µs after it."""
     correlation = correlation or at
     return [
-        traces.operator(operator, at, 9, **{"Input Dims": shapes}),
-        traces.launch(at + 1, 2, correlation),
-        traces.kernel(name, at + 500, duration, correlation=correlation),
+        op(operator, at, 9_000, input_shapes=json.dumps(shapes)),
+        launch("cudaLaunchKernel", at + 1_000, 2_000, correlation),
+        kernel(name, at + 500_000, duration, correlation=correlation),
     ]
 
 
 def test_lists_of_tensors_are_signatures_of_their_own(tmp_path):
     shapes = [[[[8, 1], [8, 2]], []], [[8, 1], [8, 2], []], [[[8, 1]], [8, 2], []]]
-    events = [event for place, one in enumerate(shapes) for event in called(one, 10 + 50 * place, 7)]
+    events = [event for place, one in enumerate(shapes) for event in called(one, 10_000 + 50_000 * place, 7_000)]
     ingest(traces.write(tmp_path / "lists.json", events), tmp_path / "house")
     for mart, column in (("kernel", "input_shapes"), ("operator_kernel", "operator_shapes")):
         found = rows(tmp_path / "house", f"select {column}, call_count from marts.{mart} where step is null")
@@ -372,8 +367,8 @@ def test_lists_of_tensors_are_signatures_of_their_own(tmp_path):
 def test_lists_of_tensors_pair_with_lists(tmp_path):
     tables = compared(
         tmp_path,
-        called([[[8, 1], [8, 2]], []], 10, 10),
-        called([[8, 1], [8, 2], []], 10, 25),
+        called([[[8, 1], [8, 2]], []], 10_000, 10_000),
+        called([[8, 1], [8, 2], []], 10_000, 25_000),
         matching=Matching(use_input_shape=True),
     )
     for name, diff in (
@@ -391,7 +386,7 @@ def test_lists_of_tensors_pair_with_lists(tmp_path):
     ],
 )
 def test_kernels_that_builds_number_differently_are_one_row(tmp_path, old, new, common):
-    tables = compared(tmp_path, called([[4]], 10, 40, old), called([[4]], 10, 30, new))
+    tables = compared(tmp_path, called([[4]], 10_000, 40_000, old), called([[4]], 10_000, 30_000, new))
     (row,) = tables["kernel_comparison"].rows.to_pylist()
     assert common in row["kernel_name"]
     assert (row["base_kernel_name"], row["comparison_kernel_name"]) == (old, new)
@@ -401,14 +396,14 @@ def test_kernels_that_builds_number_differently_are_one_row(tmp_path, old, new, 
 
 def test_an_activity_of_no_length_inside_another_and_branches_of_a_graph_are_no_alarm(tmp_path):
     events = [
-        traces.kernel("long", 100, 30, correlation=1),
-        dict(traces.kernel("Memset", 110, 0, correlation=2), cat="gpu_memset"),
-        traces.launch(5, 2, 3, "cudaGraphLaunch"),
-        traces.kernel("left", 200, 30, correlation=3),
-        traces.kernel("right", 210, 50, correlation=3),
+        kernel("long", 100_000, 30_000, correlation=1),
+        memset(110_000, 0, correlation=2),
+        launch("cudaGraphLaunch", 5_000, 2_000, 3),
+        kernel("left", 200_000, 30_000, correlation=3),
+        kernel("right", 210_000, 50_000, correlation=3),
     ]
     run = ingest(traces.write(tmp_path / "calm.json", events), tmp_path / "house")
     assert (run.problems, rows(tmp_path / "house", "select * from marts.problem")) == ((), [])
-    run = ingest(traces.write(tmp_path / "alarm.json", [*events, traces.kernel("late", 220, 9)]), tmp_path / "house")
+    run = ingest(traces.write(tmp_path / "alarm.json", [*events, kernel("late", 220_000, 9_000)]), tmp_path / "house")
     (problem,) = rows(tmp_path / "house", "select * from marts.problem")
     assert (problem["run_id"], problem["kind"], problem["problem_count"]) == ("alarm", "overlap", 2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import lzma
 import sqlite3
 
@@ -15,15 +14,14 @@ from pipeline.errors import InputError, LeftOutWarning
 from pipeline.extract.source import find_sources
 from tests.support import traces
 from tests.support.asking import overall, pairs, rows
+from tests.support.events import task, tracks
 
 DETAILS = "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Block Dim\n"
 KERNELS = DETAILS + "1,a,MatMulV2,AI_CORE,100.5\t,40,0,8\n1,b,Add,AI_VECTOR_CORE,150.5\t,10.25,0,8\n"
 SAMPLES = "Component,Timestamp(us),Total Allocated(MB),Total Reserved(MB),Device Type\nPTA,5.0,1,2,NPU:0\n"
 SUMS = "OP Type,Core Type,Count,Total Time(us)\nAdd,AI_CORE,1,5\n"
 STEPS = "Step,Computing,Communication(Not Overlapped),Free\n1,2,3,4\n"
-HARDWARE = {"ph": "M", "name": "process_name", "pid": 7, "tid": 0, "args": {"name": "Ascend Hardware"}}
-TASK = {"ph": "X", "name": "a", "pid": 7, "tid": 2, "ts": "100.500", "dur": 40, "args": {"Task Type": "AI_CORE"}}
-TRACE = json.dumps([HARDWARE, TASK])
+TRACE = traces.array_text([tracks(), task("a", 100_500, 40_000)])
 
 
 def put(folder, **files):

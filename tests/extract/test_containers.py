@@ -28,7 +28,7 @@ from pipeline.extract.source import find_sources
 from pipeline.extract.trace import kineto
 from tests.support import traces
 
-EVENTS = json.dumps({"distributedInfo": {"rank": 5}, "traceEvents": traces.SMALL}).encode()
+EVENTS = traces.trace_text(distributedInfo={"rank": 5}).encode()
 
 
 def by_arrow(codec: str, data: bytes) -> bytes:

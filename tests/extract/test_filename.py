@@ -9,7 +9,8 @@ import pytest
 import pipeline
 from pipeline.extract.filename import labels_of, rank_of, stage_of
 from tests.support.asking import pairs
-from tests.support.traces import kernel, write
+from tests.support.events import kernel
+from tests.support.traces import write
 
 
 def ranks(folder: Path, *names: str) -> list[int | None]:
@@ -104,9 +105,12 @@ def test_a_label_for_all_has_the_stage_behind_it_where_there_are_several():
 def test_ranks_of_folders_and_stages_are_runs_of_their_own_executions(tmp_path):
     house = tmp_path / "house"
     for rank in range(2):
-        write(tmp_path / "job" / f"rank_{rank}" / "trace.json", [kernel("gemm", 10, 20 + rank)])
+        write(tmp_path / "job" / f"rank_{rank}" / "trace.json", [kernel("gemm", 10_000, 20_000 + 1_000 * rank)])
         for stage in ("EXTEND", "DECODE"):
-            write(tmp_path / "serving" / f"17-TP-{rank}-{stage}.trace.json", [kernel(stage, 10, 30 + rank)])
+            write(
+                tmp_path / "serving" / f"17-TP-{rank}-{stage}.trace.json",
+                [kernel(stage, 10_000, 30_000 + 1_000 * rank)],
+            )
     for folder in ("job", "serving"):
         pipeline.ingest(tmp_path / folder, label=folder, warehouse=house)
     assert pairs(house, "select label, list(rank order by rank) from marts.run group by label") == {

@@ -20,6 +20,7 @@ from pipeline.extract.filename import label_of
 from pipeline.extract.source import find_sources
 from tests.support import traces
 from tests.support.asking import overall, rows
+from tests.support.events import op
 from tests.support.paths import ROOT
 
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -109,7 +110,7 @@ def test_a_table_of_a_profiler_is_one_row(tmp_path, monkeypatch):
     output = tmp_path / "x_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
     output.mkdir(parents=True)
     (output / "kernel_details.csv").write_text("Name,Accelerator Core,Duration(us)\na,AI_CORE,1\n")
-    (output / "trace_view.json").write_text('[{"ph": "X", "name": "a", "ts": 1, "dur": 1}]')
+    (output / "trace_view.json").write_text(traces.array_text([op("a", 1_000, 1_000)]))
     (output.parent / "profiler_info_0.json").write_text('{"config": {"common_config": {}}, "fans": 1}')
     (source,) = find_sources(tmp_path).sources
     assert source.troubles == (("missing_table", ("fans.csv",)),)

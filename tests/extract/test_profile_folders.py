@@ -14,7 +14,9 @@ from fixtures.ascend import Execution, write_database, write_mindspore, write_te
 from pipeline.errors import InputError, LeftOutWarning
 from pipeline.extract.report import Report
 from pipeline.extract.source import find_sources
+from tests.support import traces
 from tests.support.asking import overall, pairs, rows
+from tests.support.events import task, tracks
 
 SUMMARY = "Device_id,Op Name,OP Type,Task Type,Task Start Time(us),Task Duration(us),Task Wait Time(us),Block Dim\n"
 TASKS = "Device_id,kernel_name,kernel_type,stream_id,task_id,task_time(us),task_start(us),task_stop(us)\n"
@@ -27,20 +29,10 @@ def summary(*kernels):
 
 
 def trace(*tasks):
-    named = {"ph": "M", "name": "process_name", "pid": 7, "tid": 0, "args": {"name": "Ascend Hardware"}}
     events = [
-        {
-            "ph": "X",
-            "name": name,
-            "pid": 7,
-            "tid": 2,
-            "ts": f"{start}.500",
-            "dur": long + 0.25,
-            "args": {"Task Type": kind},
-        }
-        for name, kind, start, long in tasks
+        task(name, 1_000 * start + 500, 1_000 * length + 250, task_type=kind) for name, kind, start, length in tasks
     ]
-    return json.dumps([named, *events])
+    return traces.array_text([tracks(), *events])
 
 
 def put(folder, **files):

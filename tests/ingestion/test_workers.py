@@ -13,6 +13,7 @@ from pipeline.ingestion import workers
 from pipeline.warehouse.warehouse import Warehouse
 from tests.support import traces
 from tests.support.asking import rows
+from tests.support.events import kernel
 
 
 def ranks(folder, count=3):
@@ -20,7 +21,7 @@ def ranks(folder, count=3):
     return [
         traces.write(
             folder / f"rank{rank}.json",
-            [traces.kernel(f"k{rank}", 10 * i, 5) for i in range(20 + rank)],
+            [kernel(f"k{rank}", 10_000 * i, 5_000) for i in range(20 + rank)],
             distributedInfo={"rank": rank, "world_size": count},
         )
         for rank in range(count)

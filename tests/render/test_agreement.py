@@ -22,6 +22,7 @@ from pipeline.render.workbook.xlsx import HEADER_ROWS
 from tests.cases.test_cases_report import kernel_details
 from tests.render.test_sides import run
 from tests.support import traces
+from tests.support.events import kernel, op
 from tests.support.page import Page
 from tests.support.paths import CASES, SHARED, SMALL_ALONE, TRACES, needs_shared
 
@@ -36,11 +37,9 @@ MARKS = {"", "new", "gone", "not known"}
 def own_pairs(folder):
     """Pairs of our own: other steps, a host alone, tables without a trace, a whole step against an incomplete one."""
     left = traces.write(folder / "left.json", run(3, 100))
-    right = traces.write(folder / "right.json", run(4, 150, [traces.kernel("only_new", 3500.0005, 50.125)]))
-    host = traces.write(folder / "host.json", [traces.operator("aten::mm", 1000, 40)])
-    slow = traces.write(
-        folder / "slow.json", [traces.operator("aten::mm", 1000, 60), traces.operator("aten::cos", 1070, 1)]
-    )
+    right = traces.write(folder / "right.json", run(4, 150, [kernel("only_new", 3_500_001, 50_125)]))
+    host = traces.write(folder / "host.json", [op("aten::mm", 1_000_000, 40_000)])
+    slow = traces.write(folder / "slow.json", [op("aten::mm", 1_000_000, 60_000), op("aten::cos", 1_070_000, 1_000)])
     tables = kernel_details(folder / "k1", ("MatMul1", "MatMul", 100, 10), ("Add1", "Add", 150, 10))
     later = kernel_details(folder / "k2", ("MatMul1", "MatMul", 100, 10), ("Add1", "Add", 400, 10.5))
     return [(left, right), (left, left), (host, slow), (host, left), (tables, later), (left, tables)]

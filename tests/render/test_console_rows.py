@@ -8,10 +8,11 @@ from dataclasses import replace
 import pipeline
 from pipeline.render.console import print_comparison
 from tests.support import traces
+from tests.support.events import kernel, memory
 
 
 def test_a_table_with_a_row_per_call_shows_its_first_rows(tmp_path):
-    events = [traces.kernel(f"k{i:02}", 10 * i, 5) for i in range(30)]
+    events = [kernel(f"k{i:02}", 10_000 * i, 5_000) for i in range(30)]
     source = traces.write(tmp_path / "t.json", events)
     result = pipeline.compare(source, source, warehouse=tmp_path / "house", choice=pipeline.Choice(only=["kernel"]))
     table = result.tables["kernel_comparison"]
@@ -30,10 +31,11 @@ def on_two_devices(factor):
     """Memory and a kernel on each of two devices."""
     events = []
     for device in (0, 1):
-        event = traces.allocation(10 + device, 1024, address=device + 1)
-        event["args"] |= {"Device Id": device, "Total Reserved": 4096 * (device + 1) * factor}
-        kernel = traces.kernel("gemm", 100, 10 * (device + 1) * factor)
-        events += [event, kernel | {"pid": device, "args": {"device": device, "stream": 7}}]
+        size = (device + 1) * factor
+        events += [
+            memory(1024, 10_000 + 1_000 * device, address=device + 1, device=device, reserved=4096 * size),
+            kernel("gemm", 100_000, 10_000 * size, device=device),
+        ]
     return events
 
 
@@ -58,7 +60,7 @@ def test_rows_that_their_names_tell_apart_have_no_device(tmp_path):
 
 def test_of_a_long_path_the_end_is_shown(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
-    events = [traces.kernel("k", 10, 5)]
+    events = [kernel("k", 10_000, 5_000)]
     source = traces.write(tmp_path / "t.json", events)
     result = pipeline.compare(source, source, warehouse=tmp_path / "house", choice=pipeline.Choice(only=["kernel"]))
     table = result.tables["kernel_comparison"]

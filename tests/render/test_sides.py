@@ -17,6 +17,7 @@ from pipeline.render import units
 from pipeline.render.console import print_comparison
 from pipeline.render.workbook import xlsx
 from tests.support import traces
+from tests.support.events import kernel, launch, memory, op, python, step
 from tests.support.page import Page
 
 BANDS = {"base": "FFDDEBF7", "comparison": "FFE2EFDA", "diff": "FFFCE4D6", "ratio": "FFFCE4D6", None: "FFEDEDED"}
@@ -33,23 +34,17 @@ WIDTHS = {
 }
 
 
-def module(number, name, ts, dur, parent=None):
-    args = {"Python id": number} | ({"Python parent id": parent} if parent else {})
-    call = {"ph": "X", "cat": "python_function", "name": f"nn.Module: {name}", "pid": 4242, "tid": 1}
-    return call | {"ts": ts, "dur": dur, "args": args}
-
-
 def run(steps, gemm, extra=()):
     """Steps of 1 ms in a module, each with an allocation and a kernel of `gemm` µs and one more in each step."""
-    events = [module(1, "Net_0", 990, 1000 * steps + 20)]
+    events = [python("nn.Module: Net_0", 990_000, 1_000_000 * steps + 20_000, 1)]
     for number in range(1, steps + 1):
-        at = 1000 * number
+        at = 1_000_000 * number
         events += [
-            traces.step(number, at, 990),
-            traces.operator("aten::mm", at + 10, 20),
-            traces.allocation(at + 12, 4096 * gemm, address=number),
-            traces.launch(at + 15, 3, at),
-            traces.kernel("gemm", at + 30, gemm + number, correlation=at),
+            step(number, at, 990_000),
+            op("aten::mm", at + 10_000, 20_000),
+            memory(4096 * gemm, at + 12_000, address=number),
+            launch("cudaLaunchKernel", at + 15_000, 3_000, number),
+            kernel("gemm", at + 30_000, 1_000 * (gemm + number), correlation=number),
         ]
     return [*events, *extra]
 
@@ -59,7 +54,7 @@ def compared(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("sides")
     device = ({"id": 0, "name": "Old GPU"}, {"id": 0, "name": "New GPU"})
     base = traces.write(folder / "left.json", run(3, 100), deviceProperties=[device[0]])
-    more = [traces.kernel("only_new", 3500, 50), traces.operator("aten::cos", 3600, 7)]
+    more = [kernel("only_new", 3_500_000, 50_000), op("aten::cos", 3_600_000, 7_000)]
     new = traces.write(folder / "right.json", run(4, 150, more), deviceProperties=[device[1]])
     steps = dict(zip(("base_step", "comparison_step"), request.param, strict=True))
     result = pipeline.compare(
@@ -301,7 +296,11 @@ def test_other_numbers_of_steps_are_told_for_whole_runs_alone(compared):
 
 
 def test_steps_of_which_none_is_complete_have_no_average_and_the_reader_is_told(tmp_path):
-    lost = [traces.step(1, 1000, 900), traces.launch(1010, 1, 77), traces.kernel("gemm", 1100, 50)]
+    lost = [
+        step(1, 1_000_000, 900_000),
+        launch("cudaLaunchKernel", 1_010_000, 1_000, 77),
+        kernel("gemm", 1_100_000, 50_000),
+    ]
     source = traces.write(tmp_path / "cut.json", lost)
     whole = traces.write(tmp_path / "whole.json", run(2, 100))
     result = pipeline.compare(source, whole, warehouse=tmp_path / "house", output=tmp_path, files=["html"])

@@ -27,6 +27,7 @@ from pipeline.warehouse.lease import Lease
 from pipeline.warehouse.partitions import partition_writer
 from tests.support import traces
 from tests.support.asking import rows
+from tests.support.events import kernel, step
 
 CHECKOUT = Path(pipeline.__file__).parents[1]
 COMMAND = [sys.executable, "-m", "pipeline.cli"]
@@ -44,8 +45,8 @@ def two_runs(folder):
     """A warehouse with two runs, and the traces they are of."""
     folder.mkdir(exist_ok=True)
     sources = [
-        traces.write(folder / "a.json", [traces.step(3, 990, 100), *traces.SMALL]),
-        traces.write(folder / "b.json", [*traces.SMALL, traces.kernel("slow", 1060, 40)]),
+        traces.write(folder / "a.json", [step(3, 990_000, 100_000), *traces.SMALL]),
+        traces.write(folder / "b.json", [*traces.SMALL, kernel("slow", 1_060_000, 40_000)]),
     ]
     pipeline.ingest(sources, warehouse=folder / "house")
     return folder / "house", sources
@@ -167,7 +168,7 @@ def test_a_run_of_several_parts_is_read_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(partitions, "ROW_GROUP_BYTES", 1)
     monkeypatch.setattr(partitions, "PART_BYTES", 1)
     monkeypatch.setattr("pipeline.extract.trace.eventarray.CHUNK_BYTES", 4_000)
-    events = [traces.kernel(f"k{number}", 10 * number, 5) for number in range(300)]
+    events = [kernel(f"k{number}", 10_000 * number, 5_000) for number in range(300)]
     house = tmp_path / "house"
     pipeline.ingest(traces.write(tmp_path / "a.json", events), warehouse=house)
     assert len(list((house / "raw" / "event").rglob("part-*"))) > 1
@@ -217,7 +218,7 @@ def test_a_warehouse_that_can_be_read_alone_is_read(tmp_path, read_only, missing
 
 def test_what_must_be_written_to_a_warehouse_that_can_be_read_alone_is_refused(tmp_path, read_only):
     house, _ = two_runs(tmp_path / "given")
-    new = traces.write(tmp_path / "new.json", [traces.kernel("k", 0, 5)])
+    new = traces.write(tmp_path / "new.json", [kernel("k", 0, 5_000)])
     before = files(house)
     read_only()
     for arguments in (["ingest", new], ["compare", "a", new, "-o", tmp_path / "out"]):
@@ -294,7 +295,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, size):
     """What comes first of raw partitions, results and the database that has no place: each is larger than the last."""
     house, _ = two_runs(tmp_path / "given")
     before = files(house)
-    new = traces.write(tmp_path / "new.json", [traces.kernel("k", 0, 5)])
+    new = traces.write(tmp_path / "new.json", [kernel("k", 0, 5_000)])
     with largest_file(size):
         done = run("ingest", new, "-w", house)
     assert done.exit_code == 4, done.output
@@ -311,7 +312,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path, size):
 def test_a_full_disk_is_told_by_workers_too(tmp_path):
     house, _ = two_runs(tmp_path / "given")
     before = files(house)
-    sources = [traces.write(tmp_path / f"{n}.json", [traces.kernel("k", n, 5)]) for n in range(2)]
+    sources = [traces.write(tmp_path / f"{n}.json", [kernel("k", 1_000 * n, 5_000)]) for n in range(2)]
     with largest_file(500):
         done = run("ingest", *sources, "-w", house, "--workers", 2)
     assert (done.exit_code, done.stderr.count("\n")) == (4, 1), done.output
@@ -406,7 +407,7 @@ def test_any_path_and_label_under_a_locale_of_ascii(tmp_path):
     folder = tmp_path / "größe"
     folder.mkdir()
     traces.write(folder / "模型.json")
-    traces.write(tmp_path / os.fsdecode(b"bad\xff.json"), [*traces.SMALL, traces.kernel("größer", 1060, 40)])
+    traces.write(tmp_path / os.fsdecode(b"bad\xff.json"), [*traces.SMALL, kernel("größer", 1_060_000, 40_000)])
     house = ["-w", "größe/häuser"]
     files_given = ["größe/模型.json", b"bad\xff.json"]
     code, out, error = in_c_locale(tmp_path, *COMMAND, "ingest", *files_given, *house, "--workers", "2")
@@ -454,7 +455,7 @@ def test_a_long_name_has_a_run_id_that_fits(tmp_path):
     long = "很" * 80
     done = pipeline.ingest(traces.write(tmp_path / f"{long}.json"), warehouse=tmp_path / "house")
     done += pipeline.ingest(
-        traces.write(tmp_path / "b.json", [traces.kernel("k", 0, 5)]), label=f"{long}b", warehouse=tmp_path / "house"
+        traces.write(tmp_path / "b.json", [kernel("k", 0, 5_000)]), label=f"{long}b", warehouse=tmp_path / "house"
     )
     assert [row["label"] for row in rows(tmp_path / "house", "select label from marts.run order by label")] == [
         long,

@@ -20,6 +20,7 @@ from pipeline.warehouse.lease import LEASE_SECONDS, Lease, Process, lease, this_
 from pipeline.warehouse.writer import Writer, writer
 from tests.support import traces
 from tests.support.asking import rows
+from tests.support.events import kernel
 
 ELSEWHERE = {"boot": "0e15eb00", "namespace": "4026531836", "host": "other", "machine": "5e7f0000"}
 
@@ -246,7 +247,7 @@ def test_what_a_killed_writer_left_goes_and_what_a_living_one_has_stays(tmp_path
     with writer(Layout(house)) as beginning:
         beginning.sweep()
     assert files(house) == (before if kind == "killed" else before | left)
-    pipeline.ingest(traces.write(tmp_path / "b.json", [traces.kernel("k", 0, 5)]), label="v9", warehouse=house)
+    pipeline.ingest(traces.write(tmp_path / "b.json", [kernel("k", 0, 5_000)]), label="v9", warehouse=house)
     runs = {row["run_id"] for row in rows(house, "select run_id from marts.run")}
     if kind == "killed":
         assert runs == {"a", "v9"}
@@ -308,9 +309,9 @@ def test_workers_end_with_their_parent(tmp_path):
 def test_a_run_whose_folder_was_deleted_is_gone_after_the_next_ingest(tmp_path):
     house = tmp_path / "house"
     pipeline.ingest([traces.write(tmp_path / "a.json"), traces.write(tmp_path / "b.json")], label="x", warehouse=house)
-    pipeline.ingest(traces.write(tmp_path / "c.json", [traces.kernel("k", 0, 5)]), warehouse=house)
+    pipeline.ingest(traces.write(tmp_path / "c.json", [kernel("k", 0, 5_000)]), warehouse=house)
     shutil.rmtree(house / "runs" / "c")
     assert rows(house, "select run_id from marts.run") == [{"run_id": "x"}]
-    pipeline.ingest(traces.write(tmp_path / "d.json", [traces.kernel("d", 0, 5)]), warehouse=house)
+    pipeline.ingest(traces.write(tmp_path / "d.json", [kernel("d", 0, 5_000)]), warehouse=house)
     assert not [path for path in files(house) if "run_id=c" in path]
     assert rows(house, "select run_id from marts.run order by run_id") == [{"run_id": "d"}, {"run_id": "x"}]

@@ -18,11 +18,12 @@ from pipeline.errors import WarehouseError
 from pipeline.warehouse.warehouse import Warehouse
 from tests.support import traces
 from tests.support.asking import rows
+from tests.support.events import kernel
 from tests.support.paths import ROOT
 
 
 def many(tmp_path, name="big.json", events=8_000):
-    return traces.write(tmp_path / name, [traces.kernel(f"k{i % 50}", 10 * i, 5) for i in range(events)])
+    return traces.write(tmp_path / name, [kernel(f"k{i % 50}", 10_000 * i, 5_000) for i in range(events)])
 
 
 def ingest_in_another_process(source, house, label):

@@ -16,7 +16,8 @@ from pipeline.catalog.catalog import Catalog
 from pipeline.errors import UsageError
 from pipeline.render.console import print_comparison
 from tests.support.asking import overall, rows
-from tests.support.traces import SMALL, step, write
+from tests.support.events import step
+from tests.support.traces import SMALL, write
 
 SHAPES = {"text": write_text, "database": write_database, "mindspore": write_mindspore}
 # What a mart says about the files of a run, not about the execution.
@@ -38,7 +39,7 @@ def house(tmp_path_factory):
     pipeline.ingest(mindspore, label="mindspore_database", warehouse=folder / "house")
     pipeline.ingest(write_text(Execution(slower=50_000), folder / "slow"), label="slow", warehouse=folder / "house")
     pipeline.ingest(write(folder / "gpu.json"), label="gpu", warehouse=folder / "house")
-    stepped = write(folder / "stepped.json", [*SMALL, step(3, 900, 500)])
+    stepped = write(folder / "stepped.json", [*SMALL, step(3, 900_000, 500_000)])
     pipeline.ingest(stepped, label="gpu_with_step", warehouse=folder / "house")
     return folder / "house"
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -176,16 +177,16 @@ def test_metadata_behind_the_events_may_be_larger_than_a_chunk(tmp_path, monkeyp
     monkeypatch.setattr("pipeline.extract.bytestream.BLOCK_BYTES", 100)
     behind = {"groups": [{"ranks": list(range(500))}, {"name": "}]"}], "distributedInfo": {"rank": 7}}
     path = tmp_path / "t.json"
-    path.write_text(json.dumps({"traceEvents": traces.SMALL} | behind))
+    path.write_text(f"{traces.trace_text()[:-1]}, {json.dumps(behind)[1:]}")
     _, problems, metadata = read(path)
     assert (metadata, problems) == (behind, {})
 
 
 def test_one_text_of_the_metadata_may_be_larger_than_a_block(tmp_path):
-    long = {"notes": "{[x" * (1 << 20), "rank": 7}
+    long: dict[str, Any] = {"notes": "{[x" * (1 << 20), "rank": 7}
     path = tmp_path / "t.json"
-    for content in ({"traceEvents": traces.SMALL} | long, long | {"traceEvents": traces.SMALL}):
-        path.write_text(json.dumps(content))
+    for content in (f"{traces.trace_text()[:-1]}, {json.dumps(long)[1:]}", traces.trace_text(**long)):
+        path.write_text(content)
         _, problems, metadata = read(path)
         assert (metadata == long, problems) == (True, {})
 

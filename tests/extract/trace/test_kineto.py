@@ -14,6 +14,25 @@ from pipeline.extract.bytestream import ByteStream
 from pipeline.extract.filename import label_of, rank_of
 from pipeline.extract.report import Report
 from pipeline.extract.trace import kineto
+from tests.support import traces
+from tests.support.events import (
+    collective,
+    device_flow,
+    event,
+    gpu_step,
+    kernel,
+    launch,
+    memcpy,
+    memory,
+    metadata,
+    op,
+    opened,
+    python,
+    step,
+    sync,
+    task,
+    tracks,
+)  # fmt: skip
 
 
 def events(tmp_path, *items, report=None):
@@ -21,6 +40,37 @@ def events(tmp_path, *items, report=None):
     path.write_text(json.dumps({"traceEvents": items}))
     batches = kineto.extract(path, report or Report())
     return [row for table, batch in batches if table == "event" for row in batch.to_pylist()]
+
+
+EPOCH = 1_801_234_567_890_123_457
+WRITTEN = [
+    op("aten::mm", EPOCH, 543, input_shapes="[[2,3],[]]", input_types='["float",""]', external_id=5),
+    op("aten::mm", -3, 0, input_shapes="8,8;\r\n8", sequence_number=4, forward_thread=1),
+    launch("cudaLaunchKernel", 5, 1, correlation=9),
+    kernel('a "name"\n', 7, None, stream=20, device=3, correlation=9),
+    memcpy(10, 2, bytes=64),
+    memory(-512, at=11, address=140_000_000_000_000, allocated=0, reserved=4096),
+    collective("allreduce", 12, 5, sent=8, received=8, seq=1),
+    python("nn.Module: Linear_0", 1, 50, 2, caller=1),
+    [step(1, 0, 90), gpu_step(1, 2, 80), sync("Stream Sync", 3, 1)],
+    [tracks(), task("MatMul", 20, 5), device_flow(7, 20, 21)],
+    event(None, None, None, None, phase="M"),
+]
+
+
+@pytest.mark.parametrize("lane", ["bulk", "reference"])
+def test_events_of_tests_are_read_back_from_a_trace_as_the_rows_that_they_are(tmp_path, lane):
+    path = traces.write(tmp_path / "t.json.gz", [*WRITTEN, metadata("notes", [1, None])], schemaVersion=1)
+    found: dict[str, list] = {"event": [], "trace_metadata": []}
+    for table, batch in kineto.extract(path, Report(), lane=lane):
+        found.get(table, []).extend(batch.to_pylist())
+    assert {row["key"]: row["value"] for row in found["trace_metadata"]} == {"schemaVersion": "1", "notes": "[1,null]"}
+    for (_, wanted), row in zip(opened(WRITTEN), found["event"], strict=True):
+        args = json.loads(wanted["args"] or "{}")
+        assert json.loads(row["args"] or "{}").items() >= args.items()
+        assert {column: value for column, value in row.items() if value is not None and column != "args"} == {
+            column: value for column, value in wanted.items() if value is not None and column != "args"
+        } | {"event_index": row["event_index"]}
 
 
 @given(st.integers(-(10**18), 10**18))

@@ -18,6 +18,7 @@ from pipeline.render import units
 from pipeline.render.tabular import write_csv
 from pipeline.render.workbook import xlsx
 from tests.support import traces
+from tests.support.events import kernel
 
 SHEETS = {
     "Summary", "OverallMetrics", "StepCompare", "MemoryPeakCompare", "OperatorCompareStatistic", "KernelCompare",
@@ -50,7 +51,7 @@ def compared(tmp_path_factory):
     tmp_path = tmp_path_factory.mktemp("workbook")
     base = traces.write(tmp_path / "base.json")
     new = traces.write(
-        tmp_path / "new.json", [*traces.SMALL, *(traces.kernel(name, 100 * i, 7) for i, name in enumerate(EVIL, 20))]
+        tmp_path / "new.json", [*traces.SMALL, *(kernel(name, 100_000 * i, 7_000) for i, name in enumerate(EVIL, 20))]
     )
     return pipeline.compare(base, new, warehouse=tmp_path / "house", output=tmp_path / "out")
 
@@ -135,7 +136,7 @@ def test_about_says_what_was_compared(compared):
 
 def test_rows_that_do_not_fit_are_said_and_are_in_a_csv(tmp_path, monkeypatch):
     monkeypatch.setattr(xlsx, "SHEET_ROWS", 12)
-    events = [traces.kernel(f"={i}", 10 * i, 5) for i in range(25)]
+    events = [kernel(f"={i}", 10_000 * i, 5_000) for i in range(25)]
     source = traces.write(tmp_path / "many.json", events)
     result = pipeline.compare(
         source, source, warehouse=tmp_path / "house", output=tmp_path / "out", choice=pipeline.Choice(only=["kernel"])
@@ -154,7 +155,9 @@ def test_rows_that_do_not_fit_are_said_and_are_in_a_csv(tmp_path, monkeypatch):
 @pytest.fixture(scope="module")
 def many(tmp_path_factory):
     folder = tmp_path_factory.mktemp("many")
-    source = traces.write(folder / "many.json", [traces.kernel(f"k{i}", 10 * i, 5 + i % 4) for i in range(25)])
+    source = traces.write(
+        folder / "many.json", [kernel(f"k{i}", 10_000 * i, 5_000 + 1_000 * (i % 4)) for i in range(25)]
+    )
     return pipeline.compare(source, source, warehouse=folder / "house", choice=pipeline.Choice(only=["kernel"]))
 
 
@@ -182,7 +185,7 @@ def test_rows_follow_one_another_whatever_the_size_of_a_batch(many, tmp_path, mo
 def test_text_that_looks_like_a_formula_stays_text_in_workbook_and_csv(tmp_path, monkeypatch, first):
     monkeypatch.setattr(xlsx, "SHEET_ROWS", 4)
     names = [f"{first}{i}" for i in range(4)]
-    source = traces.write(tmp_path / "t.json", [traces.kernel(name, 10 * i, 5) for i, name in enumerate(names)])
+    source = traces.write(tmp_path / "t.json", [kernel(name, 10_000 * i, 5_000) for i, name in enumerate(names)])
     result = pipeline.compare(
         source, source, warehouse=tmp_path / "house", output=tmp_path / "out", choice=pipeline.Choice(only=["kernel"])
     )
