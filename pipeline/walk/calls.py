@@ -158,10 +158,10 @@ class _Functions:
         if name is None:
             function = _Function(end, python_id, event, module, path, caller)
         else:
-            count = len(self._paths)
-            own_path = self._paths.setdefault((path, name), count)
+            number = len(self._paths) + 1
+            own_path = self._paths.setdefault((path, name), number)
             function = _Function(end, python_id, event, event, own_path, caller)
-            row = (own_path, path, module, start, end, name, function.stack() if own_path == count else None)
+            row = (own_path, path, module, start, end, name, function.stack() if own_path == number else None)
         if end > start:
             thread.functions.append(function)
             self._open[python_id] = function

@@ -8,7 +8,6 @@
 -- @title Modules
 -- @grain run_id, step, module_name
 -- @order run_id, step, device_total_duration_ns desc, module_name
--- @materialized
 -- @column run_id id Run
 -- @column step id Step; NULL for the whole run
 -- @column module_name name Names from the outermost module down
@@ -24,123 +23,21 @@
 -- @column device_activity_count count Device activities launched, without nested modules; NULL if the run has none
 -- @column device_self_duration_ns duration_ns Sum of their durations, without nested modules
 -- @column device_total_duration_ns duration_ns Sum of durations, with nested modules
-with recursive
-path as materialized (select * from intermediate.int_module_first_call),
-
-host as (
-    select
-        run_id,
-        step,
-        module_path,
-        count(*) as call_count,
-        sum(end_ns - start_ns)::bigint as host_duration_ns
-    from intermediate.int_module_call
-    group by grouping sets ((run_id, module_path), (run_id, step, module_path))
-    having grouping(step) = 1 or step is not null
-),
-
-self as (
-    select
-        activity.run_id,
-        activity.step,
-        coalesce(call.module_path, '') as module_path,
-        coalesce(module.is_backward, false) as is_backward,
-        count(*) as device_activity_count,
-        sum(activity.duration_ns)::bigint as device_self_duration_ns
-    from intermediate.int_device_activity as activity
-    left join intermediate.int_activity_module as module
-        on activity.run_id = module.run_id and activity.event_index = module.event_index
-    left join intermediate.int_module_call as call
-        on module.run_id = call.run_id and module.module_index = call.event_index
-    where activity.quarantine_reason is null
-    group by grouping sets (
-        (activity.run_id, call.module_path, module.is_backward),
-        (activity.run_id, activity.step, call.module_path, module.is_backward)
-    )
-    having grouping(activity.step) = 1 or activity.step is not null
-),
-
-placed as materialized (
-    select self.*, coalesce(path.module_level, 0) as module_level, path.parent_path
-    from self
-    left join path on self.run_id = path.run_id and self.module_path = path.module_path
-),
-
--- From the deepest level up, so that each module adds to its parent once.
-device as (
-    select *, device_self_duration_ns as device_total_duration_ns
-    from placed
-    where (run_id, module_level) in (select (run_id, max(module_level)) from placed group by run_id)
-    union all
-    select
-        run_id,
-        step,
-        module_path,
-        is_backward,
-        coalesce(sum(device_activity_count), 0)::bigint as device_activity_count,
-        coalesce(sum(device_self_duration_ns), 0)::bigint as device_self_duration_ns,
-        module_level,
-        any_value(parent_path) as parent_path,
-        sum(device_total_duration_ns)::bigint as device_total_duration_ns
-    from (
-        select
-            inside.run_id,
-            inside.step,
-            inside.parent_path as module_path,
-            inside.is_backward,
-            inside.module_level - 1 as module_level,
-            path.parent_path,
-            inside.device_total_duration_ns
-        from device as inside
-        inner join path on inside.run_id = path.run_id and inside.parent_path = path.module_path
-        union all by name
-        select placed.*, placed.device_self_duration_ns as device_total_duration_ns
-        from placed
-        inner join (select run_id, any_value(module_level) as module_level from device group by run_id) as below
-            on placed.run_id = below.run_id and placed.module_level = below.module_level - 1
-    )
-    group by run_id, step, module_path, is_backward, module_level
-),
-
-name as (
-    select run_id, step, module_path, is_backward from device
-    union
-    select run_id, step, module_path, false as is_backward from host
-)
-
 select
-    name.run_id,
-    name.step,
-    case when name.is_backward then '[ BACKWARD ]' else '' end || name.module_path as module_name,
-    case when name.is_backward and path.parent_path is not null then '[ BACKWARD ]' else '' end || path.parent_path as parent_name,
-    path.module_class,
-    coalesce(path.module_level, 0)::integer as module_level,
-    name.is_backward,
-    name.module_path as forward_name,
-    path.first_start_ns,
+    time.run_id,
+    time.step,
+    time.module_name,
+    time.parent_name,
+    time.module_class,
+    time.module_level,
+    time.is_backward,
+    time.forward_name,
+    time.first_start_ns,
     stack.call_stack,
-    case when not name.is_backward and path.module_path is not null then coalesce(host.call_count, 0) end as call_count,
-    case when not name.is_backward and path.module_path is not null then coalesce(host.host_duration_ns, 0) end as host_duration_ns,
-    case when size.device_activity_count > 0 then coalesce(device.device_activity_count, 0) end as device_activity_count,
-    case when size.device_activity_count > 0 then coalesce(device.device_self_duration_ns, 0) end as device_self_duration_ns,
-    case when size.device_activity_count > 0 then coalesce(device.device_total_duration_ns, 0) end as device_total_duration_ns
-from name
-semi join path
-    on name.run_id = path.run_id
-left join path
-    on name.run_id = path.run_id and name.module_path = path.module_path
-left join intermediate.int_module_stack as stack
-    on path.run_id = stack.run_id and path.first_index = stack.first_index
-left join intermediate.int_run_size as size on name.run_id = size.run_id
-left join host
-    on
-        name.run_id = host.run_id
-        and name.step is not distinct from host.step
-        and name.module_path = host.module_path
-        and not name.is_backward
-left join device
-    on
-        name.run_id = device.run_id
-        and name.step is not distinct from device.step
-        and name.module_path = device.module_path
-        and name.is_backward = device.is_backward
+    time.call_count,
+    time.host_duration_ns,
+    time.device_activity_count,
+    time.device_self_duration_ns,
+    time.device_total_duration_ns
+from intermediate.int_module_time as time
+left join intermediate.int_module_stack as stack on time.run_id = stack.run_id and time.first_index = stack.first_index

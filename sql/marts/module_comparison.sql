@@ -81,7 +81,7 @@ placed as not materialized (
         module.module_name,
         macros.own_name(module.module_name, module.parent_name) as own_name
     from marts.module_sequence as sequence
-    inner join marts.module as module
+    inner join intermediate.int_module_time as module
         on
             sequence.run_id = module.run_id
             and macros.scope(sequence.step) = macros.scope(module.step)

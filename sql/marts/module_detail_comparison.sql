@@ -43,9 +43,9 @@ node as not materialized (
     select
         node.run_id,
         node.node,
-        call.module_class,
-        call.module_level,
-        case when node.is_backward then '[ BACKWARD ]' else '' end || coalesce(call.module_path, '') as module_name,
+        module.module_class,
+        module.module_level,
+        case when node.is_backward then '[ BACKWARD ]' else '' end || coalesce(module.module_path, '') as module_name,
         node.operator_name,
         operator.input_shapes,
         node.kernels,
@@ -55,6 +55,8 @@ node as not materialized (
     from intermediate.int_module_node as node
     left join intermediate.int_module_call as call
         on node.run_id = call.run_id and node.module_index = call.event_index
+    left join intermediate.int_module as module
+        on call.run_id = module.run_id and call.module = module.module
     left join intermediate.int_operator_call as operator
         on node.run_id = operator.run_id and node.operator_index = operator.event_index
     left join intermediate.int_run_size as size on node.run_id = size.run_id

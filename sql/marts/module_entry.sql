@@ -42,7 +42,7 @@ select
     sum(operator.device_self_duration_ns)::bigint as device_total_duration_ns,
     null::varchar as call_stack
 from marts.module_operator as operator
-inner join marts.module as module
+inner join intermediate.int_module_time as module
     on
         operator.run_id = module.run_id
         and macros.scope(operator.step) = macros.scope(module.step)

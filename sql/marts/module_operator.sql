@@ -19,7 +19,8 @@ kernel as (
     select
         operator.run_id,
         operator.step,
-        case when operator.is_backward then '[ BACKWARD ]' else '' end || coalesce(call.module_path, '') as module_name,
+        operator.is_backward,
+        coalesce(call.module, 0) as module,
         operator.operator_name,
         operator.kernel_name,
         count(*) as activity_count,
@@ -41,24 +42,27 @@ summed as (
     select
         run_id,
         step,
-        module_name,
+        module,
+        is_backward,
         operator_name,
         kernel_name,
         sum(activity_count)::bigint as activity_count,
         sum(duration_ns)::bigint as duration_ns
     from scoped
-    group by run_id, step, module_name, operator_name, kernel_name
+    group by run_id, step, module, is_backward, operator_name, kernel_name
 )
 
 select
-    run_id,
-    step,
-    module_name,
-    operator_name,
+    summed.run_id,
+    summed.step,
+    case when summed.is_backward then '[ BACKWARD ]' else '' end || coalesce(any_value(module.module_path), '') as module_name,
+    summed.operator_name,
     string_agg(
-        format('{} × {}: {} ns', activity_count, kernel_name, duration_ns), chr(10) order by duration_ns desc, kernel_name
+        format('{} × {}: {} ns', summed.activity_count, summed.kernel_name, summed.duration_ns), chr(10)
+        order by summed.duration_ns desc, summed.kernel_name
     ) as kernels,
-    sum(activity_count)::bigint as device_activity_count,
-    sum(duration_ns)::bigint as device_self_duration_ns
+    sum(summed.activity_count)::bigint as device_activity_count,
+    sum(summed.duration_ns)::bigint as device_self_duration_ns
 from summed
-group by run_id, step, module_name, operator_name
+left join intermediate.int_module as module on summed.run_id = module.run_id and summed.module = module.module
+group by summed.run_id, summed.step, summed.module, summed.is_backward, summed.operator_name

@@ -20,7 +20,7 @@ module as not materialized (
         any_value(replace(parent_name, '[ BACKWARD ]', '')) as parent_name,
         any_value(module_class) as module_class,
         min(first_start_ns) as first_start_ns
-    from marts.module
+    from intermediate.int_module_time
     group by run_id, step, forward_name
 ),
 

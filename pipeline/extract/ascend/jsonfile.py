@@ -38,7 +38,7 @@ def read_pairs(path: Path, report: Report, means: Means) -> Iterator[tuple[str, 
         report.problem("non_finite", mended.non_finite, detail=path.name)
     text = mended.text[: shallow_length(mended.text)]
     try:
-        yield from ijson.kvitems(io.BytesIO(text), "", use_float=False)
+        yield from ijson.kvitems(io.BytesIO(text), "", use_float=False, buf_size=len(text) + 1)
     except ijson.JSONError as error:
         report.problem("truncated", detail=f"{path.name}: {error}")
     report.read(stream.size, stream.content_hash)

@@ -161,7 +161,8 @@ def reference(body: bytes) -> pa.Table:
     For text whose numbers are finite and which is not nested deeper than `DEPTH_LIMIT`: others break ijson.
     """
     try:
-        items = list(ijson.items(b"[" + body + b"]", "item", use_float=False))
+        # In one piece: ijson's time grows with the square of an event that is longer than its buffer.
+        items = list(ijson.items(b"[" + body + b"]", "item", use_float=False, buf_size=len(body) + 2))
     except ijson.JSONError as error:
         raise InvalidChunk from error
     if not all(isinstance(event, dict) for event in items):

@@ -24,7 +24,7 @@
 -- @column module_index id Innermost module call open at its start; a module call names itself
 -- @column optimizer_index id Outermost call of the optimizer open at its start
 -- @column step id Step that it started in
--- @column path id Number of a module call's path within the run
+-- @column path id Number of a module call's path within the run, from 1
 -- @column parent_path id Number of the parent module's path
 -- @column parent_module_index id Module call around a module call
 -- @column start_ns timestamp_ns Start of a module call

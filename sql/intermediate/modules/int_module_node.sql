@@ -44,11 +44,12 @@ called as materialized (
         call.run_id,
         call.event_index as module_index,
         pass.is_backward,
-        call.module_level,
+        module.module_level,
         call.parent_module_index,
         coalesce(sum(operator.device_activity_count), 0)::bigint as device_activity_count,
         coalesce(sum(operator.duration_ns), 0)::bigint as device_self_duration_ns
     from intermediate.int_module_call as call
+    inner join intermediate.int_module as module on call.run_id = module.run_id and call.module = module.module
     cross join (values (false), (true)) as pass (is_backward)
     left join operator
         on
@@ -56,7 +57,7 @@ called as materialized (
             and call.event_index = operator.module_index
             and pass.is_backward = operator.is_backward
     where not pass.is_backward or operator.module_index is not null
-    group by call.run_id, call.event_index, pass.is_backward, call.module_level, call.parent_module_index
+    group by call.run_id, call.event_index, pass.is_backward, module.module_level, call.parent_module_index
 ),
 
 -- From the deepest level up, so that each call adds to its parent once.

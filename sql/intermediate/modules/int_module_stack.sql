@@ -3,6 +3,7 @@
 -- @title Call stacks of modules
 -- @grain run_id, first_index
 -- @order run_id, first_index
+-- @materialized
 -- @column run_id id Run
 -- @column first_index id First call of a module: position in the file
 -- @column call_stack text Functions around that call, outermost first, one per line

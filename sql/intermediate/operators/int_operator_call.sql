@@ -3,6 +3,7 @@
 -- @title Operator calls
 -- @grain run_id, event_index
 -- @order run_id, event_index
+-- @materialized
 -- @column run_id id Run
 -- @column event_index id Position of the call in the file
 -- @column operator_name name Name

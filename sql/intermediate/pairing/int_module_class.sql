@@ -18,7 +18,7 @@ matched as (
         class.run_id,
         class.module_class,
         min_by(regexp_replace(class.module_class, wrapper.pattern, ''), wrapper.rule_order) as wrapped_class
-    from (select distinct run_id, module_class from intermediate.int_module_call where not is_optimizer) as class
+    from (select distinct run_id, module_class from intermediate.int_module where not is_optimizer) as class
     left join seeds.module_wrapper as wrapper on regexp_matches(class.module_class, wrapper.pattern)
     group by class.run_id, class.module_class
 )

@@ -32,7 +32,7 @@ select
         case when scoped.is_backward then 'backward' else 'forward' end,
         case
             when scoped.is_operator then 'operator' || chr(31) || macros.mapped_name(scoped.operator_name)
-            else macros.mapped_name(coalesce(class.paired_class, call.module_class))
+            else macros.mapped_name(coalesce(class.paired_class, module.module_class))
         end,
         case when scoped.is_operator and class.is_wrapper then class.paired_class end,
         case when cast(getvariable('use_input_shape') as boolean) then operator.input_shapes end
@@ -41,8 +41,10 @@ select
 from scoped
 left join intermediate.int_module_call as call
     on scoped.run_id = call.run_id and scoped.module_index = call.event_index
+left join intermediate.int_module as module
+    on call.run_id = module.run_id and call.module = module.module
 left join intermediate.int_module_class as class
-    on scoped.run_id = class.run_id and call.module_class = class.module_class
+    on scoped.run_id = class.run_id and module.module_class = class.module_class
 left join intermediate.int_operator_call as operator
     on scoped.run_id = operator.run_id and scoped.operator_index = operator.event_index
 left join intermediate.int_module_node as parent

@@ -24,7 +24,7 @@ operator as not materialized (
         macros.mapped_name(operator.operator_name) as operator_key,
         case when cast(getvariable('use_input_shape') as boolean) then operator.input_shapes end as shape_key,
         case
-            when call.is_optimizer then macros.mapped_name(call.module_path)
+            when module.is_optimizer then macros.mapped_name(module.module_path)
             when root.is_backward then 'backward'
             else ''
         end as part
@@ -33,6 +33,8 @@ operator as not materialized (
         on operator.run_id = root.run_id and operator.top_operator_index = root.event_index
     left join intermediate.int_module_call as call
         on operator.run_id = call.run_id and root.module_index = call.event_index
+    left join intermediate.int_module as module
+        on call.run_id = module.run_id and call.module = module.module
     where
         operator.parent_operator_index is null
         or (cast(getvariable('max_kernel_num') as bigint) is not null and operator.device_activity_count > 0)

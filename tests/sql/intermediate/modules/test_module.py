@@ -174,7 +174,8 @@ def test_the_outermost_call_of_the_optimizer_is_a_module_and_the_calls_of_a_modu
         (2, "/A_0", 1, 1, 4),
     ]
     assert house.rows(
-        "select module_path, module_class, module_level, step from intermediate.int_module_call order by 1, 4"
+        "select module_path, module_class, module_level, step from intermediate.int_module_call"
+        " join intermediate.int_module using (run_id, module) order by 1, 4"
     )[-1] == ("Optimizer.step#SGD.step", "Optimizer.step#SGD.step", 1, 1)
 
 
@@ -295,7 +296,7 @@ def test_functions_without_numbers_are_nested_by_time_within_their_thread():
         ["main", "Net_0", "Linear_0"],
         ["Other_0"],
     ]
-    paths = "select module_path from intermediate.int_module_call order by all"
+    paths = "select module_path from intermediate.int_module order by all"
     assert house.rows(paths) == [("/Loss_0",), ("/Net_0",), ("/Net_0/Linear_0",), ("/Net_0/Linear_1",), ("/Other_0",)]
 
 
@@ -604,9 +605,9 @@ def test_a_module_has_the_path_and_the_stack_of_its_first_call():
             python("nn.Module: Linear_0", 110, 50, 5, 4),
         )
     )
-    paths = "select module_path, parent_path, module_class, module_level from intermediate.int_module_path order by 1"
+    paths = "select module_path, parent_path, module_class, module_level from intermediate.int_module order by 1"
     assert house.rows(paths) == [("/Net_0", None, "Net", 1), ("/Net_0/Linear_0", "/Net_0", "Linear", 2)]
-    first = "select module_path, first_start_ns, first_index from intermediate.int_module_first_call order by 1"
+    first = "select module_path, first_start_ns, first_index from intermediate.int_module order by 1"
     assert house.rows(first) == [("/Net_0", 0, 1), ("/Net_0/Linear_0", 110, 4)]
     stacks = "select first_index, call_stack from intermediate.int_module_stack order by 1"
     linear = "train.py: main\nnn.Module: Net_0\nblock\nnn.Module: Linear_0"
