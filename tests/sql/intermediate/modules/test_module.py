@@ -609,6 +609,8 @@ def test_a_module_has_the_path_and_the_stack_of_its_first_call():
     assert house.rows(paths) == [("/Net_0", None, "Net", 1), ("/Net_0/Linear_0", "/Net_0", "Linear", 2)]
     first = "select module_path, first_start_ns, first_index from intermediate.int_module order by 1"
     assert house.rows(first) == [("/Net_0", 0, 1), ("/Net_0/Linear_0", 110, 4)]
+    times = "select module_name, first_index, call_count, host_duration_ns from intermediate.int_module_time order by 1"
+    assert house.rows(times) == [("/Net_0", 1, 1, 1_000), ("/Net_0/Linear_0", 4, 2, 100)]
     stacks = "select first_index, call_stack from intermediate.int_module_stack order by 1"
     linear = "train.py: main\nnn.Module: Net_0\nblock\nnn.Module: Linear_0"
     assert house.rows(stacks) == [(1, "train.py: main\nnn.Module: Net_0"), (4, linear)]
