@@ -13,7 +13,7 @@
 -- @column module_level depth Nesting depth, 1 for an outermost module
 -- @column is_optimizer flag Is it the optimizer?
 -- @column first_start_ns timestamp_ns Start of its first call
--- @column first_index id First call, its position in the file
+-- @column first_index id First call: position in the file
 with recursive
 called as (
     select

@@ -13,7 +13,7 @@
 -- @column is_backward flag Is it the backward pass?
 -- @column forward_name name Name of the module without the mark of the backward pass
 -- @column first_start_ns timestamp_ns Start of the module's first call in the run; for a backward pass, of the first forward call
--- @column first_index id That call, its position in the file
+-- @column first_index id That call: position in the file
 -- @column call_count count Calls on the host; NULL for the backward pass, which has no calls of its own
 -- @column host_duration_ns duration_ns Sum of their durations
 -- @column device_activity_count count Device activities launched, without nested modules; NULL if the run has none
