@@ -1,4 +1,4 @@
-"""Sources to batches of raw tables. Knows formats; knows no SQL and no view."""
+"""Turns sources into batches of raw tables. Knows formats, but neither SQL nor views."""
 
-# Forms of an Ascend profile.
+# Forms of an Ascend profile, the preferred one first.
 FORMS = ("database", "text")

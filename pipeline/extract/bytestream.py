@@ -1,4 +1,4 @@
-"""Bytes of a source file, out of whatever they come wrapped in: that is told by its bytes, never by the file's name."""
+"""Reads a source file out of its containers, which are recognised by their bytes, never by the file's name."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pipeline.extract.containers import BLOCK_BYTES, HEAD_BYTES, Damaged, unwrap
 GZIP_MAGIC = b"\x1f\x8b"
 BLOCKS_AHEAD = 8
 _GZIP_WINDOW = 16 + isal_zlib.MAX_WBITS
-# What a call has decompressed before it meets damage is lost: little is given at once.
+# A call that meets damage loses what it has decompressed, so each gets only a little.
 _GZIP_PIECE_BYTES = 8 << 10
-# Containers in one another: `trace.json.gz` in `trace.tar.xz` is three.
+# The most containers inside one another: `trace.json.gz` in `trace.tar.xz` is three.
 _LAYERS = 4
-# What a shell of Windows writes. Without a mark, the first two characters of JSON tell.
+# Byte order marks, as Windows shells write them. Without one, the first two characters of JSON show the encoding.
 _ENCODINGS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -31,13 +31,12 @@ _ENCODINGS = {
 
 
 class ByteStream:
-    """A file as blocks of text in UTF-8, with what was wrong with what it came in.
+    """A file as blocks of text in UTF-8, taken out of its containers, and what was wrong with these.
 
-    `fault` is None, or says why the compressed data ends early; what comes before is delivered, but for the last
-    kilobytes of gzip before damage.
-    `trailing_bytes` counts bytes behind the last gzip member that belong to no member. `containers` names what the
-    text was in, from the outside in. `content_hash` identifies the file's bytes once `blocks` is exhausted.
-    `progress` is called with the number of bytes read from disk.
+    `fault` is None, or says why the compressed data ends early. Everything before the damage is delivered, except for
+    the last kilobytes of gzip. `trailing_bytes` counts bytes after the last gzip member. `containers` names the
+    containers from the outside in. `content_hash` identifies the file's bytes once `blocks` is exhausted. `progress` is
+    called with numbers of bytes read from disk.
     """
 
     def __init__(self, path: Path, progress: Callable[[int], None] | None = None) -> None:
@@ -50,7 +49,7 @@ class ByteStream:
         self._progress = progress or (lambda _: None)
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield the content in blocks of bounded size. Raises InputError where nothing can be read."""
+        """Yield the content in blocks of bounded size. Raises InputError if nothing can be read."""
         try:
             with self.path.open("rb") as file:
                 raw = self._raw_blocks(file.read)
@@ -58,13 +57,13 @@ class ByteStream:
                     yield from self._text(self._unwrapped(raw))
                 except Damaged as damage:
                     self.fault = str(damage)
-                for _ in raw:  # what a damaged stream leaves unread still belongs to the content
+                for _ in raw:  # bytes after the damage still count for the size and the hash
                     pass
         except OSError as error:
             raise InputError(f"{self.path}: cannot be read: {error.strerror or error}") from error
 
     def blocks_ahead(self) -> Iterator[bytes]:
-        """`blocks`, read and decompressed in a thread of their own, a few ahead of the consumer."""
+        """`blocks`, read and decompressed in a thread, a few blocks ahead of the consumer."""
         blocks = self.blocks()
         pool = ThreadPoolExecutor(1)
         try:
@@ -73,7 +72,7 @@ class ByteStream:
                 pending.append(pool.submit(next, blocks, b""))
                 yield block
         finally:
-            # Never waits: a consumer that gives up may be collected in any thread, the pool's own among them.
+            # No waiting: if the consumer gives up, this generator may be closed in any thread, even the pool's own.
             pool.shutdown(wait=False, cancel_futures=True)
 
     @property
@@ -89,7 +88,7 @@ class ByteStream:
             yield block
 
     def _unwrapped(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
-        """What is in the containers, one in another."""
+        """The content inside all containers, which may be nested."""
         for layer in range(_LAYERS):
             head = _head(blocks)
             blocks = _chain(head, blocks)
@@ -101,10 +100,10 @@ class ByteStream:
                 self.containers.append(name)
             else:
                 return blocks
-        raise InputError(f"{self.path}: {' in '.join(reversed(self.containers))}; unpack it")
+        raise InputError(f"{self.path}: {' in '.join(reversed(self.containers))}: nested too deeply; unpack it")
 
     def _text(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
-        """The text in UTF-8; what is in no other encoding is left as it is."""
+        """The text in UTF-8. Bytes without the signs of another encoding are left as they are."""
         head = _head(blocks)
         encoding = next((name for mark, name in _ENCODINGS.items() if head.startswith(mark)), None)
         if encoding is None and head[:1] in (b"{", b"[") and head[1:2] == b"\0":
@@ -113,7 +112,7 @@ class ByteStream:
         return blocks if encoding is None else _reencoded(blocks, encoding)
 
     def _gunzip(self, raw: Iterator[bytes]) -> Iterator[bytes]:
-        """Members follow one another without a gap (RFC 1952, 2.2); zero padding behind them is allowed."""
+        """Decompress gzip members, which follow each other without a gap (RFC 1952, 2.2); zero padding may follow."""
         member = isal_zlib.decompressobj(_GZIP_WINDOW)
         for block in _pieces(raw, _GZIP_PIECE_BYTES):
             while block:
@@ -136,7 +135,7 @@ class ByteStream:
 
 
 def _head(blocks: Iterator[bytes]) -> bytes:
-    """The first blocks, as many as tell a container."""
+    """The first blocks, as many as are needed to recognise a container."""
     head = b""
     while len(head) < HEAD_BYTES and (block := next(blocks, b"")):
         head += block
@@ -156,7 +155,7 @@ def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _reencoded(blocks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
-    """Text of another encoding in UTF-8. What is no character stays no character, and is mended where it is read."""
+    """Re-encode text in UTF-8. Lone surrogates are kept, and mended by the reader of the text."""
     decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
     try:
         for block in blocks:
@@ -168,5 +167,5 @@ def _reencoded(blocks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
 
 
 def beginning(path: Path) -> bytes:
-    """The first block of a file's text, empty where it has none. Raises InputError."""
+    """The first block of a file's text; empty if there is none. Raises InputError if the file cannot be read."""
     return next(ByteStream(path).blocks(), b"")

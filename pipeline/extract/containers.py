@@ -1,8 +1,8 @@
-"""What files come wrapped in: compression and archives, recognised by their first bytes, and streamed.
+"""Containers of files: compression and archives, recognised by their first bytes, and streamed.
 
-Nothing is unpacked to disk, and memory is bounded by blocks whatever a file claims to hold: what it holds without end
-is a long stream. An archive is read where it holds one file; one that holds several is refused, since each file of a
-profiler is a run, or a part of one, with a name of its own.
+Nothing is unpacked to disk, and memory is bounded by blocks, whatever a file claims to contain: a decompression bomb is
+only a long stream. An archive with one file is read. One with several files is refused, since each file of a profiler
+is a run or a part of one, and its name matters.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ import pyarrow as pa
 from pipeline.errors import InputError
 
 BLOCK_BYTES = 1 << 20
-# Endings of what a file may come wrapped in: compressed, or in an archive, which may be compressed itself.
+# Suffixes of compressed files, and of archives, which may be compressed too.
 COMPRESSED = r"\.(?:gz|xz|bz2|zst|lz4)"
 ARCHIVE = rf"\.(?:zip|tgz|txz|tar(?:{COMPRESSED})?)"
-# Bytes that tell every container below; a tar has its sign behind the name of its first file.
+# Enough bytes to recognise every container below; a tar has its magic after the name of its first file.
 HEAD_BYTES = 512
 _ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 _TAR_MAGIC = slice(257, 262)
-# Containers that nothing here streams.
+# Containers that cannot be streamed here.
 _REFUSED = {b"7z\xbc\xaf\x27\x1c": "7z", b"Rar!\x1a\x07": "RAR", b"\x1f\x9d": "compress (.Z)"}
-# What decompression may hold at once: the window of the largest preset of xz is 64 MiB.
+# Memory for decompression: the window of xz's largest preset is 64 MiB.
 _MEMORY_LIMIT = 256 << 20
-# Headers of an archive are read as a whole.
+# The headers of an archive are read into memory whole.
 _HEADER_LIMIT = 16 << 20
 _TOO_LARGE = f"headers of the archive are larger than {_HEADER_LIMIT >> 20} MiB; unpack it"
 _NAMES_TOLD = 5
-# What macOS puts into archives beside the files.
+# Files that macOS adds to archives.
 _ASIDE = ("__MACOSX/", "._", ".DS_Store")
 
 Blocks = Iterator[bytes]
 
 
 class Damaged(Exception):
-    """Compressed data cannot be read further; what came before was given."""
+    """Compressed data cannot be read further; everything before was yielded."""
 
 
 class BlockFile(io.RawIOBase):
-    """Blocks as a file. With a `budget`, reading more bytes than that raises InputError."""
+    """Blocks as a file. If there is a `budget`, reading more bytes than that raises InputError."""
 
     def __init__(self, path: Path, blocks: Blocks) -> None:
         self.budget: int | None = None
@@ -58,11 +58,11 @@ class BlockFile(io.RawIOBase):
         self._left = memoryview(b"")
 
     def readable(self) -> bool:
-        """It is."""
+        """Always true."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer with what there is; 0 at the end."""
+        """Read into the buffer as much as there is; return 0 at the end."""
         self._left = self._left or memoryview(next(self._blocks, b""))
         size = min(len(buffer), len(self._left))
         if self.budget is not None and (budget := self.budget - size) < 0:
@@ -73,14 +73,14 @@ class BlockFile(io.RawIOBase):
 
 
 def unwrap(path: Path, head: bytes, blocks: Blocks, is_file: bool) -> tuple[str, Blocks] | None:
-    """The name of the container that begins with `head`, and what is in it; None where it is none.
+    """The name of the container that begins with `head`, and its content; None if it is not a container.
 
-    `is_file`: the blocks are those of the file itself, and not of what another container holds. The blocks given raise
-    Damaged where their data is, and InputError where nothing can be read.
+    `is_file` means that `blocks` are those of the file itself, not of what another container has. The returned blocks
+    raise Damaged where the data is damaged, and InputError if nothing can be read.
     """
     for magic, name in _REFUSED.items():
         if head.startswith(magic):
-            raise InputError(f"{path}: a {name} archive, which is not read; unpack it and name what is in it")
+            raise InputError(f"{path}: {name} archives cannot be read; unpack it and name the trace or the folder")
     if head.startswith(b"\xfd7zXZ\0"):
         return "xz", _decompressed(blocks, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _MEMORY_LIMIT))
     if head.startswith(b"BZh"):
@@ -93,13 +93,13 @@ def unwrap(path: Path, head: bytes, blocks: Blocks, is_file: bool) -> tuple[str,
         return "tar", _tar(path, blocks)
     if head.startswith(_ZIP_MAGIC):
         if not is_file:
-            raise InputError(f"{path}: a zip inside of another container; unpack it and name what is in it")
+            raise InputError(f"{path}: a zip inside another container; unpack it and name the trace or the folder")
         return "zip", _zip(path)
     return None
 
 
 def _decompressed(blocks: Blocks, begin: Callable[[], Any]) -> Blocks:
-    """Streams of xz or bzip2, one after another; zeros may stand between and behind them."""
+    """Decompress streams of xz or bzip2, one after another; there may be zeros between and after them."""
     stream = begin()
     is_fresh = False
     for block in blocks:
@@ -126,7 +126,7 @@ def _by_arrow(path: Path, blocks: Blocks, codec: str) -> Blocks:
     stream = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), codec)
     while True:
         try:
-            # Little at a time: what a read has decompressed before it fails is lost.
+            # A little at a time, since a read that fails loses what it has decompressed.
             data = stream.read(BLOCK_BYTES >> 4)
         except (OSError, pa.ArrowException) as error:
             raise Damaged(f"the compressed data is damaged ({error})") from error
@@ -157,7 +157,7 @@ def _tar(path: Path, blocks: Blocks) -> Blocks:
     except (tarfile.TarError, ValueError, OverflowError) as error:
         raise Damaged(f"the archive is damaged ({error})") from error
     _only(path, names)
-    for _ in blocks:  # so that damage behind it is met
+    for _ in blocks:  # so that damage after the archive is found
         pass
 
 
@@ -169,7 +169,7 @@ def _zip(path: Path) -> Blocks:
             _only(path, [info.filename for info in members])
             content = archive.open(members[0])
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, struct.error) as error:
-            raise InputError(f"{path}: the zip cannot be read ({error}); unpack it, or pack it again") from error
+            raise InputError(f"{path}: the zip cannot be read ({error}); unpack it or pack it again") from error
         try:
             while data := content.read(BLOCK_BYTES):
                 yield data
@@ -178,14 +178,14 @@ def _zip(path: Path) -> Blocks:
 
 
 class _Bounded:
-    """A file of which nothing reads more than some megabytes at once, as the directory of a zip is."""
+    """A file that refuses to read more than some megabytes at once: a zip's directory is read whole."""
 
     def __init__(self, path: Path, file: Any) -> None:
         self._path = path
         self._file = file
 
     def read(self, size: int = -1) -> bytes:
-        """Read at most the limit. Raises InputError where more is asked for."""
+        """Read. Raises InputError if more than the limit is asked for."""
         if size > _HEADER_LIMIT:
             raise InputError(f"{self._path}: {_TOO_LARGE}")
         data: bytes = self._file.read(size)
@@ -196,12 +196,12 @@ class _Bounded:
 
 
 def _only(path: Path, names: list[str]) -> None:
-    """Raise InputError unless there is one name."""
+    """Raise InputError unless there is exactly one name."""
     if len(names) == 1:
         return
     told = ", ".join(names[:_NAMES_TOLD]) + (", …" if len(names) >= _NAMES_TOLD else "")
     held = f"several files ({told})" if names else "no file"
-    raise InputError(f"{path}: an archive that holds {held}; unpack it and name the trace or the folder")
+    raise InputError(f"{path}: the archive has {held}; unpack it and name the trace or the folder")
 
 
 def _is_aside(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""What the name of a trace tells: the label of its run, its rank, and the stage of serving that it recorded."""
+"""Reads the name of a trace: the label of its run, its rank, and the serving stage that it recorded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.extract.containers import ARCHIVE, COMPRESSED
 
 _BEGIN, _END = r"(?:^|(?<=[._-]))", r"(?=$|[._-])"
 _RANK = re.compile(rf"{_BEGIN}rank[._-]?(\d+){_END}", re.IGNORECASE)
-# Kinds of parallelism, from the one whose ranks are next to one another to the one whose are furthest apart.
+# Kinds of parallelism, from the one with adjacent ranks to the one whose ranks are furthest apart.
 _KINDS = ("tp", "sp", "cp", "ep", "dp", "pp")
 _COORDINATE = re.compile(rf"{_BEGIN}({'|'.join(_KINDS)})([._-]?rank)?([._-])?(\d+){_END}", re.IGNORECASE)
 _STAGE = re.compile(
@@ -22,7 +22,7 @@ _STAGE = re.compile(
 
 
 class _Coordinate(NamedTuple):
-    """A place among the ranks of one kind; `is_bare` where nothing stands between the kind and the number (`tp8`)."""
+    """A rank in one kind of parallelism; `is_bare` if nothing is between the kind and the number (`tp8`)."""
 
     number: int
     is_bare: bool
@@ -33,17 +33,17 @@ class _Coordinate(NamedTuple):
 
 
 def label_of(path: Path) -> str:
-    """Label of a run that was given none: the name of its file or folder without the suffixes of a trace."""
+    """The label of a run for which none was given: the name of its file or folder without the suffixes of a trace."""
     suffixes = "|".join(sorted({re.escape(known.suffix) for known in recognition.FORMATS}))
     ending = rf"(\.pt)?(\.trace)?({suffixes})?({COMPRESSED}|{ARCHIVE})?$|_ascend_(pt|ms)$"
     return re.sub(ending, "", path.name, flags=re.IGNORECASE) or path.name
 
 
 def rank_of(path: Path) -> int | None:
-    """Rank that the name of a file or of its folder tells (`rank3`, `rank0_ascend_pt`, `…-TP-0`, `dp0_tp1`), else None.
+    """The rank in the name of a file or of its folder (`rank3`, `rank0_ascend_pt`, `…-TP-0`, `dp0_tp1`), else None.
 
-    Of coordinates (tensor, data, pipeline parallel, …) the fewest count that tell the files of the folder apart, tensor
-    parallel first; the sizes of the groups are those that the folder shows.
+    If the name has coordinates (tensor, data, pipeline parallel, …), the rank is computed from as few as distinguish
+    the files of the folder, tensor parallel first. Sizes of groups are taken from the names in the folder.
     """
     path = path.absolute()
     ranks = (_rank_in_name(place) for place in (path, path.parent))
@@ -51,15 +51,15 @@ def rank_of(path: Path) -> int | None:
 
 
 def stage_of(path: Path) -> str | None:
-    """Stage of serving that the name of a file or of its folder tells (`…-TP-0-DECODE`, `prefill/…`), else None."""
+    """The serving stage in the name of a file or of its folder (`…-TP-0-DECODE`, `prefill/…`), else None."""
     stages = _STAGE.findall(label_of(path)) or _STAGE.findall(path.absolute().parent.name)
     return stages[-1] if stages else None
 
 
 def labels_of(paths: Sequence[Path], names: Sequence[str], label: str | None) -> list[str]:
-    """Labels of runs: their names, or one label for all, with the stage behind it where their paths tell several.
+    """Labels of runs: their names, or the given label, with the serving stage appended if paths have several.
 
-    What recorded another stage of serving is no rank of the same execution.
+    Recordings of different serving stages are not ranks of one execution.
     """
     if label is None:
         return list(names)
@@ -69,7 +69,7 @@ def labels_of(paths: Sequence[Path], names: Sequence[str], label: str | None) ->
 
 
 def _rank_in_name(path: Path) -> int | None:
-    """The rank that a name tells; None where it tells none, or two."""
+    """The rank in a name; None if it has none, or two different ones."""
     name = label_of(path)
     if ranks := set(map(int, _RANK.findall(_COORDINATE.sub("", name)))):
         return ranks.pop() if len(ranks) == 1 else None
@@ -82,7 +82,7 @@ def _rank_in_name(path: Path) -> int | None:
 
 
 def _beside(path: Path) -> list[Path]:
-    """What the folder of a path holds; nothing where that cannot be listed."""
+    """Everything in the folder of a path; nothing if the folder cannot be listed."""
     try:
         return list(path.parent.iterdir())
     except OSError:
@@ -97,7 +97,7 @@ def _coordinates(name: str) -> dict[str, _Coordinate]:
 
 
 def _rank(own: dict[str, _Coordinate], all_of_them: Sequence[dict[str, _Coordinate]]) -> int | None:
-    # What nothing is the first of is no coordinate but the size of a group (`llama-tp8`).
+    # A kind whose numbers are all bare and positive has sizes of groups (`llama-tp8`), not coordinates.
     kinds = [kind for kind in _KINDS if kind in own and not all(one[kind].may_be_size for one in all_of_them)]
     if not kinds:
         return None

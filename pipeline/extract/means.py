@@ -1,4 +1,4 @@
-"""What the reader of a format may use beside the file."""
+"""What the reader of a format may use besides the file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Means:
-    """`progress` is called with the number of bytes read from disk; so many `threads` may parse at once."""
+    """`progress` is called with numbers of bytes read from disk; up to `threads` threads may parse at once."""
 
     progress: Callable[[int], None] | None = None
     threads: int = 1

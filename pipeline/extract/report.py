@@ -1,4 +1,4 @@
-"""What an extractor learns about its source apart from rows: facts for `raw.run` and troubles for `raw.problem`."""
+"""What an extractor learns about its source besides rows: facts for `raw.run` and problems for `raw.problem`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipeline.schema import RAW_TABLES
 
 @dataclass
 class Problem:
-    """One kind of trouble: how often it was met, and the first place."""
+    """One kind of problem: how often it was found, and where first."""
 
     kind: str
     count: int
@@ -26,7 +26,7 @@ class Problem:
 class Report:
     """Filled by an extractor while it yields batches; complete when the extractor is exhausted.
 
-    `event_count` counts rows, `dropped_count` events that gave none and took a place.
+    `event_count` counts rows; `dropped_count` counts events without a row, which still have an `event_index`.
     """
 
     rank: int | None = None
@@ -40,7 +40,7 @@ class Report:
     problems: dict[str, Problem] = field(default_factory=dict)
 
     def read(self, size: int, content_hash: str) -> None:
-        """Count a file that was read to its end; a run of several files has one hash over theirs."""
+        """Count a file that was read to its end. A run of several files gets one hash of their hashes."""
         self.source_bytes += size
         both = self.content_hash + content_hash
         self.content_hash = hashlib.sha256(both.encode()).hexdigest() if self.content_hash else content_hash
@@ -59,7 +59,7 @@ class Report:
         byte_offset: int | None = None,
         detail: str = "",
     ) -> None:
-        """Count a trouble of a kind in PROBLEM_KINDS; the first occurrence keeps its place and detail."""
+        """Count problems of a kind in PROBLEM_KINDS; place and detail of the first one are kept."""
         known = self.problems.get(kind)
         if known is None:
             self.problems[kind] = Problem(kind, count, event_index, byte_offset, storable(detail))
@@ -67,7 +67,7 @@ class Report:
             known.count += count
 
     def problem_batch(self) -> pa.RecordBatch:
-        """Return the troubles as rows of `raw.problem`."""
+        """The problems as rows of `raw.problem`."""
         rows: list[dict[str, Any]] = [
             {
                 "kind": p.kind,
@@ -82,5 +82,5 @@ class Report:
 
 
 def storable(text: str) -> str:
-    r"""Text as UTF-8 has it: of a path with other bytes, which Python holds as lone surrogates, these as `\udcff`."""
+    r"""Text that UTF-8 can encode. Other bytes of a path, which Python has as lone surrogates, are written `\udcff`."""
     return text.encode("utf-8", "backslashreplace").decode()

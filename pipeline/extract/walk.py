@@ -1,4 +1,4 @@
-"""All that is below a folder, also behind links, and what of it cannot be looked at."""
+"""Lists everything below a folder, also through links, and the folders that cannot be read."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A file or folder that looks like a profile and is not read, and why."""
+    """A file or folder that looks like a profile but is not read, and why."""
 
     path: Path
     reason: str
 
     def __str__(self) -> str:
-        """Say it in one line."""
+        """The reason, as one line."""
         return f"{self.path}: not read: {self.reason}"
 
 
 def below(folder: Path) -> tuple[list[Path], list[LeftOut]]:
-    """Files and folders below a folder, sorted, and folders that cannot be read.
+    """Files and folders below a folder, sorted, and the folders that cannot be read.
 
-    Links to folders are followed where nothing else leads there, so that no folder comes twice; of several links, one
-    with the name of its folder.
+    No folder is listed twice: a link to a folder is followed only if nothing else leads there. Of several links, one
+    that has the name of its folder is preferred.
     """
     found: list[Path] = []
     unreadable: list[LeftOut] = []

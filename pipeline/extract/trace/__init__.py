@@ -1,1 +1,1 @@
-"""Traces of events in JSON, as PyTorch's profiler writes them."""
+"""Readers of traces: events in JSON, as PyTorch's profiler writes them."""

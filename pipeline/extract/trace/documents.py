@@ -1,8 +1,8 @@
-"""The JSON documents of a trace file, one behind another, and what in them is around the events.
+"""The JSON documents of a trace file, one after another, and the metadata around their events.
 
-A trace is one JSON object with a huge array `traceEvents` somewhere in it, or the bare array. Files hold more: a second
-document of another writer, a second array, events behind a bracket that was closed too early, a log. All event arrays
-are read; what is neither events nor the metadata around them is counted, with its place.
+A trace is one JSON object with a huge array `traceEvents` somewhere in it, or the bare array. Files may have more: a
+document of another writer, a second array, events after a bracket that was closed too early, a log. All event arrays
+are read. Anything that is neither events nor the metadata around them is counted, with its place.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pipeline.extract.report import Report
 from pipeline.extract.trace.jsontext import ARRAY, END, has_key, item_spans, repair, scan_object, shallow_length
 from pipeline.extract.trace.window import Window
 
-# Metadata before and behind the events is held as one piece each; that of the largest jobs is some tens of megabytes.
+# The metadata around the events is kept in memory; in the largest jobs it takes some tens of megabytes.
 ENVELOPE_LIMIT = 64 << 20
-# A single event larger than this is damage (an unclosed string swallows what follows), not data.
+# An event larger than this is damage, not data: an unclosed string includes everything after it.
 EVENT_LIMIT = 64 << 20
 _SAMPLE_BYTES = 60
 _WHITESPACE = re.compile(rb"[ \t\r\n]*")
@@ -34,8 +34,8 @@ _OF_OBJECTS = re.compile(rb"\[[ \t\r\n]*[{\]]")
 class Documents:
     """Finds the event arrays of a text one after another, and parses the objects around them.
 
-    `envelope` has their keys once the text is read; of a key that several documents have, the first counts. `are_loose`
-    tells that the events at hand are in no array. `array_count` counts arrays, and stretches of loose events.
+    Once the text is read, `envelope` has the keys of these objects; if documents share a key, the first value counts.
+    `are_loose` says that the next events are in no array. `array_count` counts arrays and stretches of loose events.
     """
 
     def __init__(self, window: Window, stream: ByteStream, report: Report) -> None:
@@ -47,7 +47,7 @@ class Documents:
         self._report = report
         self._is_first = True
         self._in_list = False  # of documents
-        # The object that the window is in: its text without the events, where it begins, brackets open at this place.
+        # The object that the window is in: its text without the events, its offset, and how many brackets are open.
         self._object: list[bytes] | None = None
         self._size = 0
         self._object_offset = 0
@@ -56,9 +56,9 @@ class Documents:
         self._is_behind_array = False
 
     def next_array(self) -> bool:
-        """Stand at the first event of the next array; False at the end of the text.
+        """Move to the first event of the next array; False at the end of the text.
 
-        Raises InputError where the text holds none.
+        Raises InputError if the text has no array of events.
         """
         self.are_loose = False
         while True:
@@ -72,7 +72,7 @@ class Documents:
     # -- between documents -----------------------------------------------------------------------------
 
     def _between(self) -> bool | None:
-        """What follows: an array (True), the end (False), or something to go on from (None)."""
+        """Look at what comes next: an array (True), the end of the text (False), or anything else (None)."""
         window = self._window
         byte = window.skip(_BETWEEN)
         while byte == _MARK[:1] and window.peek(len(_MARK)) == _MARK:
@@ -110,13 +110,13 @@ class Documents:
         return 'JSON without "traceEvents": not a profiler trace'
 
     def _is_list_of_documents(self) -> bool:
-        """Does the bracket here hold arrays of events, or objects that do?"""
+        """Does the list that begins here contain arrays of events, or objects with such arrays?"""
         head = self._window.peek(1 << 20)
         opening = _LIST.match(head)
         return opening is not None and (opening[1] == b"[" or scan_object(head, opening.end(), 1)[0] == ARRAY)
 
     def _leave_out(self) -> None:
-        """Count what is no document, up to what may be one."""
+        """Skip to the next place where a document may begin, and count the bytes skipped."""
         window = self._window
         offset, sample, size = window.offset, window.peek(_SAMPLE_BYTES), 0
         while True:
@@ -133,7 +133,7 @@ class Documents:
     # -- inside an object ------------------------------------------------------------------------------
 
     def _inside(self) -> bool | None:
-        """Go on through an object to its next array (True), behind it (None), or to the end of the text (False)."""
+        """Move on in an object: to its next array (True), past its end (None), or to the end of the text (False)."""
         window = self._window
         if self._is_behind_array and self._event_follows():
             return True
@@ -146,12 +146,12 @@ class Documents:
             if found == END:
                 return self._close()
             if len(window) > ENVELOPE_LIMIT:
-                self._keep(window.take(1))  # a quote that nothing closes
+                self._keep(window.take(1))  # a quote that is never closed
             elif not window.more():
                 return self._cut()
 
     def _event_follows(self) -> bool:
-        """Behind an array: does another follow, or an event that belongs into it, rather than a key?"""
+        """After an array: does another array follow, or an event that belongs into it, and not a key?"""
         window = self._window
         self._is_behind_array = False
         byte = window.skip(_WHITESPACE)
@@ -180,7 +180,7 @@ class Documents:
                 return False
 
     def _keep(self, text: bytes) -> None:
-        """Keep text of the object; of one that is too large the end is missing, which its parser tells."""
+        """Keep text of the object. If it is too large, its end is dropped, which `_parse` reports as damage."""
         self._size += len(text)
         if self._object is not None and self._size <= ENVELOPE_LIMIT:
             self._object.append(text)
@@ -192,7 +192,7 @@ class Documents:
             raise InputError(f'{self._stream.path}: no "traceEvents" in the first {limit}: not a profiler trace')
 
     def _close(self) -> bool | None:
-        """The object is at its end: metadata around events, an event without an array around it, or neither."""
+        """Handle the end of an object: it is metadata around events, an event outside any array, or neither."""
         text, self._object = b"".join(self._object or ()), None
         if self._has_events:
             self._parse(text, is_cut=False)
@@ -205,12 +205,12 @@ class Documents:
         return None
 
     def _cut(self) -> bool:
-        """The text ends inside an object."""
+        """Handle the end of the text inside an object."""
         if not self.array_count:
             raise InputError(f"{self._stream.path}: {self._without_events()}")
         text, self._object = b"".join(self._object or ()), None
         self._window.take(len(self._window))
-        if "truncated" not in self._report.problems:  # the array that it ends in has told that
+        if "truncated" not in self._report.problems:  # else the array at the end has reported it
             kind = "envelope_cut" if self._has_events else "truncated"
             detail = self._stream.fault or f"no end of the object at byte {self._object_offset}"
             self._report.problem(kind, byte_offset=self._window.offset, detail=detail)
@@ -219,7 +219,7 @@ class Documents:
         return False
 
     def _parse(self, text: bytes, is_cut: bool) -> None:
-        """Take the keys of one object; one that is cut or damaged gives the keys that are complete."""
+        """Add the keys of one object to `envelope`; of one that is cut or damaged, the complete keys."""
         mended = repair(text)
         where = {"byte_offset": self._object_offset}
         if mended.text_changed:

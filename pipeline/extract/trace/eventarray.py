@@ -1,8 +1,8 @@
-"""The events of a trace file as chunks of whole events.
+"""Cuts the event arrays of a trace file into chunks of whole events, and parses these.
 
-An event array is cut into chunks at places that look like `} , {`: parsing the chunk verifies the
-cut, since text from the start of an event to a `}` is a valid array body if and only if it holds whole events. A
-chunk that does not parse is read again the careful way: bracket by bracket.
+An array is cut at places that look like `} , {`. Parsing a chunk verifies the cut: text from the start of an event to a
+`}` is a valid array body if and only if it consists of whole events. A chunk that does not parse is read again
+carefully, bracket by bracket.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from pipeline.extract.trace.window import Window
 
 CHUNK_BYTES = 8 << 20
 CHUNKS_AHEAD = 4
-# Behind an array smaller than this the next is taken to be small, too: there is no chunk to guess.
+# After an array smaller than this, the next one is expected to be small too, so no cut is guessed.
 _SMALL_ARRAY = 1 << 20
-# Events that do not end, one behind another: text is looked through for the end of each, so fewer bytes each time.
+# Events without an end in a row. The text is searched for the end of each, through fewer bytes each time.
 _UNFINISHED_LIMIT = 8
 _LEADING = re.compile(rb"[ \t\r\n,]*")
 _CUT = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*\{")
 _LAST = re.compile(rb"\}[ \t\r\n]*\](?=[ \t\r\n]*(?:[,}]|\Z))")
 _NEXT_EVENT = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|cat|name|pid|tid|ts|id|args|bp|s|dur)")')
-# What stands where an item should, up to the next thing that may be one.
+# Text in place of an item, up to the next place where an item may begin.
 _STRAY = re.compile(rb"[^{}\[\]\",]+|.", re.DOTALL)
 
 Parse = Callable[[bytes], pa.Table]
 
 
 class InvalidChunk(Exception):
-    """A chunk is not the body of a JSON array of objects: the cut was wrong, or the text is damaged."""
+    """A chunk is not the body of a JSON array of objects: the cut was wrong or the text is damaged."""
 
 
 class EventArray:
-    """One pass over a trace file. `envelope` holds the other top-level keys once `parse_with` is exhausted."""
+    """One pass over a trace file. `envelope` is complete once `parse_with` is exhausted."""
 
     def __init__(self, stream: ByteStream, report: Report) -> None:
         self._stream = stream
@@ -54,19 +54,19 @@ class EventArray:
 
     @property
     def envelope(self) -> dict[str, Any]:
-        """The keys around the events."""
+        """The keys of the objects around the events."""
         return self._documents.envelope
 
     def parse_with(
         self, reference: Parse, bulk: Parse | None = None, pool: Executor | None = None
     ) -> Iterator[tuple[int, pa.Table]]:
-        """Yield the rows of every chunk, in order of the file, with the place of the first; the report counts them.
+        """Yield the rows of every chunk, in file order, with the `event_index` of the first; the report counts them.
 
         Both parsers take `event, event, …` without brackets, and raise InvalidChunk for anything but whole objects.
-        `bulk` reads whole chunks, ahead of the consumer where a `pool` is given; `reference` reads what it refuses.
-        Raises InputError where the file holds no event array.
+        `bulk` reads whole chunks, ahead of the consumer if a `pool` is given; `reference` reads what it refuses. Raises
+        InputError if the file has no event array.
         """
-        # What the reference would change without a word; DuckDB's reader refuses it.
+        # The reference would silently change suspect text; DuckDB's reader refuses it by itself.
         refuse = is_suspect if bulk is None else lambda _: False
         size = _SMALL_ARRAY
         while self._documents.next_array():
@@ -76,7 +76,7 @@ class EventArray:
                 first = self._report.next_index
                 self._report.event_count += rows.num_rows
                 if rows.num_rows and self._documents.array_count > 1:
-                    detail = f"event {first}, in what begins at byte {begin}"
+                    detail = f"event {first}, of those from byte {begin} on"
                     place = {"event_index": first, "byte_offset": begin}
                     self._report.problem("events_behind", rows.num_rows, detail=detail, **place)
                 yield first, rows
@@ -90,7 +90,7 @@ class EventArray:
         pool: Executor | None,
         is_small: bool,
     ) -> Iterator[pa.Table]:
-        """The rows of one array. One that is small is read carefully at first."""
+        """The rows of one array. An array that may be small is read carefully at first."""
         pending: deque[tuple[bytes, bytes, Future[pa.Table]]] = deque()
         is_careful = is_small or self._documents.are_loose
         while True:
@@ -101,7 +101,7 @@ class EventArray:
                 _, chunk, future = pending.popleft()
                 batch = None if refuse(chunk) else _try(future.result)
                 if batch is None:
-                    # A wrong cut makes the later ones wrong, too: stand at this chunk again.
+                    # After a wrong cut, later ones may be wrong too: go back to the start of this chunk.
                     later = (text for separators, body, _ in pending for text in (separators, body))
                     self._window.put_back(b"".join([chunk, *later]))
                     pending.clear()
@@ -121,7 +121,7 @@ class EventArray:
     # -- cutting ---------------------------------------------------------------------------------------
 
     def _cut_ahead(self) -> tuple[bytes, bytes] | None:
-        """Take a full chunk off the window, with the separators before it: part of a text, where the cut was wrong.
+        """Take the separators and a full chunk off the window; the chunk may be cut at a wrong place.
 
         None near the end of the file, where the array may end.
         """
@@ -135,13 +135,13 @@ class EventArray:
         return window.take(start - window.start), window.take(end - start)
 
     def _cut(self) -> bytes:
-        """Return a prefix of the window that looks like whole events; empty where there is no such place."""
+        """A prefix of the window that looks like whole events; empty if there is none."""
         window = self._window
         end = self._last_match(_CUT if window.fill(CHUNK_BYTES) else _LAST)
         return window.text[window.start : end + 1]
 
     def _last_match(self, pattern: re.Pattern[bytes]) -> int:
-        """Place in the window's text of the last match, searched backwards through growing tails; -1 without one."""
+        """Place of the last match in the window's text, searched for in ever longer tails; -1 if there is none."""
         text, size = self._window.text, 1 << 12
         while True:
             start = max(self._window.start, len(text) - size)
@@ -153,7 +153,7 @@ class EventArray:
             size *= 8
 
     def _stands_at_item(self) -> bool:
-        """Skip separators up to the next item; False where the array ends, with or without its bracket."""
+        """Skip separators up to the next item; False if the array ends, with or without a bracket."""
         if self._ended:
             return False
         byte = self._window.skip(_LEADING)
@@ -172,7 +172,7 @@ class EventArray:
     # -- the careful way -------------------------------------------------------------------------------
 
     def _careful(self, parse: Parse) -> Iterator[pa.Table]:
-        """Read one stretch of events bracket by bracket, mending or dropping what does not parse."""
+        """Read one stretch of events bracket by bracket; mend or drop those that do not parse."""
         window = self._window
         limit = max(CHUNK_BYTES >> 6, EVENT_LIMIT >> 2 * self._unfinished)
         while not (spans := self._spans(limit)) and len(window) < limit and not window.at_end_of_file:
@@ -187,7 +187,7 @@ class EventArray:
         yield from self._parse_mended([(offset, text, repair(text)) for offset, text in items], parse)
 
     def _spans(self, limit: int) -> list[tuple[int, int]]:
-        """Whole items of the array at hand; of events in no array, those that are told from other objects."""
+        """Spans of whole items of the array. Of events in no array, those up to the first object of another kind."""
         text, start = self._window.text, self._window.start
         spans = list(item_spans(text, start, min(len(text), start + limit)))
         if not self._documents.are_loose:
@@ -201,7 +201,7 @@ class EventArray:
         return spans[: max(1, next(others, len(spans)))]
 
     def _parse_mended(self, items: Sequence[tuple[int, bytes, Repaired]], parse: Parse) -> Iterator[pa.Table]:
-        """Rows of the items that can be read as events; ever smaller parts are tried where not all can be."""
+        """Rows of the items that can be read as events. If not all can be, ever smaller parts are tried."""
         texts = [mended.text for *_, mended in items]
         can_be = all(text[:1] == b"{" and shallow_length(text) == len(text) for text in texts)
         rows = _try(parse, b",".join(texts)) if can_be else None
@@ -224,7 +224,7 @@ class EventArray:
             self._report.problem("non_finite", event.non_finite, **place)
 
     def _resynchronise(self) -> None:
-        """No item starts here that also ends: go to the next place that looks like the start of one."""
+        """No complete item starts here: move to the next place that looks like the start of one."""
         window = self._window
         if window.peek(1) not in (b"{", b'"', b"["):
             self._drop(_STRAY.match(window.text, window.start).end())  # type: ignore[union-attr]  # it matches a byte
@@ -242,7 +242,7 @@ class EventArray:
             self._drop(max(window.start + 1, len(window.text) - 1024))
 
     def _drop(self, end: int) -> None:
-        """Drop the text up to a place in the window's text."""
+        """Drop the text up to the place `end` in the window's text."""
         self._dropped(self._window.offset, self._window.take(end - self._window.start))
 
     def _dropped(self, offset: int, text: bytes) -> None:

@@ -1,7 +1,7 @@
-"""JSON text that a strict parser refuses: where one value ends, and how its text is mended.
+"""JSON text that a strict parser refuses: finds where values end, and mends them.
 
-Profilers write names without escaping them and numbers that JSON does not have. The functions here look at
-the text alone; a parser has the last word on whether the result is JSON.
+Profilers write names without escaping them, and numbers that JSON does not have. These functions look only at the text;
+a parser decides whether the result is JSON.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 _STRING = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
 # A string, an unfinished string, or a bracket outside of strings.
 _STRUCTURE = re.compile(_STRING + rb'|"|[{}\[\]]', re.DOTALL)
-# Numbers and words between commas, where an array holds them instead of objects; and what stands behind an item.
+# Numbers and words between commas, in an array that has them in place of objects.
 _BARE_ITEMS = re.compile(rb"[ \t\r\n,]*(?:[\w.+-]+[ \t\r\n]*(?:,[ \t\r\n,]*|\Z))*")
 _WORD = re.compile(rb"[\w.+-]+")
 _DELIMITED = re.compile(rb"[ \t\r\n]*[,\]]")
@@ -25,7 +25,7 @@ _OPENS_ARRAY = re.compile(rb"[ \t\r\n]*:[ \t\r\n]*\[")
 _MAY_OPEN = re.compile(rb"[ \t\r\n]*:?[ \t\r\n]*")
 ARRAY = "array"
 END = "end"
-# A string, a comma before a closing bracket, a number that no double may hold, a word for what is no number.
+# A string, a comma before a closing bracket, a number that may exceed a double, a word for a value that is not finite.
 _STRING_OR_WORD = re.compile(
     r'("[^"\\]*(?:\\.[^"\\]*)*")|(,)(?=\s*[}\]])'
     r"|(-?(?:[0-9]{309,}(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?|[0-9]+(?:\.[0-9]+)?e[-+]?[0-9]{3,}))"
@@ -41,12 +41,12 @@ _LONE_SURROGATE = re.compile(
 )
 
 
-# A parser's time and memory grow with the square of the depth; profilers nest a handful of values.
+# A parser's time and memory grow with the square of the depth, and profilers nest only a few levels.
 DEPTH_LIMIT = 200
 
 
 def shallow_length(text: bytes) -> int:
-    """Length of the text before the first bracket nested deeper than DEPTH_LIMIT; all of it where there is none."""
+    """Length of the text before the first bracket nested deeper than DEPTH_LIMIT; the whole length if there is none."""
     if text.count(b"[") + text.count(b"{") <= DEPTH_LIMIT:
         return len(text)
     depth = 0
@@ -62,9 +62,9 @@ def shallow_length(text: bytes) -> int:
 
 
 def is_suspect(text: bytes) -> bool:
-    """Can the text hold what a strict parser changes without a word, or breaks at?
+    """May the text contain something that a strict parser silently changes, or breaks at?
 
-    That is an escaped surrogate without its twin; a number without end, and values nested without end.
+    These are lone escaped surrogates, endless numbers, and values that are nested too deeply.
     """
     escaped = b"\\ud" in text or b"\\uD" in text
     return escaped or _ENDLESS.search(text) is not None or shallow_length(text) < len(text)
@@ -72,7 +72,7 @@ def is_suspect(text: bytes) -> bool:
 
 @dataclass(frozen=True)
 class Repaired:
-    """Mended JSON text; `text_changed` where a string was changed, `non_finite` numbers became null."""
+    """Mended JSON text. `text_changed` says whether a string was changed, `non_finite` how many numbers became null."""
 
     text: bytes
     text_changed: bool
@@ -80,10 +80,10 @@ class Repaired:
 
 
 def item_spans(text: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of each complete item of an array body, in order: events, and what else stands between commas.
+    """Yield (start, end) of each complete item of an array body, in order: events, and other values between commas.
 
-    Stops at the first place that is none of these; the caller looks at what is there: the end of the array, the end of
-    the text, or damage.
+    Stops at the first place without a complete item. The caller finds out what is there: the end of the array, the end
+    of the text, or damage.
     """
     depth = 0
     begin = start
@@ -116,10 +116,10 @@ def item_spans(text: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def scan_object(text: bytes, start: int, depth: int) -> tuple[str | None, int, int]:
-    """Go on through an object from `start`, a place inside so many brackets.
+    """Scan an object from `start`, where `depth` brackets are open.
 
-    Returns what was met, the place behind it, and the depth there: ARRAY is the opening bracket of events, END the
-    closing brace, None the end of the text, or of what can be told of it.
+    Returns what was found, the place after it, and the depth there. ARRAY is the opening bracket of events, END the
+    object's closing brace, and None the end of the text, or of the part of it that can be understood without more text.
     """
     for token in _STRUCTURE.finditer(text, start):
         byte = text[token.start()]
@@ -140,7 +140,7 @@ def scan_object(text: bytes, start: int, depth: int) -> tuple[str | None, int, i
 
 
 def has_key(text: bytes, key: bytes) -> bool:
-    """Is the quoted `key` one of the object that the text is?"""
+    """Does the object in the text have the (quoted) key?"""
     if key not in text:
         return False
     depth = 0
@@ -153,8 +153,11 @@ def has_key(text: bytes, key: bytes) -> bool:
 
 
 def repair(raw: bytes) -> Repaired:
-    """Mend one JSON value: undecodable bytes and lone surrogates become U+FFFD, control characters and stray
-    backslashes are escaped, numbers that are not finite doubles become null, a comma before a closing bracket goes."""
+    """Mend one JSON value.
+
+    Undecodable bytes and lone surrogates become U+FFFD. Control characters and stray backslashes are escaped. Numbers
+    that are not finite doubles become null. A comma before a closing bracket is removed.
+    """
     text = raw.decode("utf-8", "replace")
     changed = "\ufffd" in text and "\ufffd".encode() not in raw
     non_finite = 0

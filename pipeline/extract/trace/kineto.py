@@ -1,6 +1,6 @@
-"""PyTorch profiler (Kineto) traces: Chrome trace event JSON, plain or gzip.
+"""PyTorch profiler (Kineto) traces: JSON in the Chrome trace event format.
 
-The reference reader: ijson parses every event, and this module turns it into a row of `raw.event`.
+This is also the reference reader: ijson parses every event, and `reference` turns it into a row of `raw.event`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _INTEGER_ARGUMENTS = frozenset(column for column, (kind, _) in EVENT_ARGUMENTS.i
 _INT64 = range(-(1 << 63), 1 << 63)
 _UINT64 = range(1 << 64)
 _INT64_DIGITS = 19
-# What DuckDB's cast of a text to an integer takes.
+# The texts that DuckDB can cast to an integer.
 _DIGITS = r"[0-9]+(?:_[0-9]+)*"
 _NUMBER_TEXT = re.compile(
     r"[ \t\n\v\f\r]*(?:(?P<digits>0[xX][0-9a-fA-F]+(?:_[0-9a-fA-F]+)*|0[bB][01]+(?:_[01]+)*)"
@@ -47,12 +47,12 @@ _EXPONENTS = range(-(1 << 15), 1 << 15)
 
 
 def detect(head: bytes) -> bool:
-    """Does the (decompressed) beginning of a file look like a trace: an object with events, or a bare array of them?"""
+    """Does the (decompressed) beginning of a file look like a trace, an object with events or a bare array of them?"""
     return (sign := _sign(head)) is not None and sign in head
 
 
 def detect_behind(path: Path) -> bool:
-    """Do events begin after its beginning? Metadata of large jobs, which stand before them, take many megabytes."""
+    """Do events begin later in the file? In large jobs, many megabytes of metadata come before them."""
     blocks = ByteStream(path).blocks()
     head = next(blocks, b"")
     sign = _sign(head)
@@ -70,12 +70,12 @@ def detect_behind(path: Path) -> bool:
 
 
 def is_empty(path: Path) -> bool:
-    """Is it a trace whose event array opens and closes in the first block, with nothing in it?"""
+    """Is it a trace whose first block has an empty event array?"""
     return _EMPTY.search(beginning(path)) is not None
 
 
 def _sign(head: bytes) -> bytes | None:
-    """What tells that JSON that begins like this holds events; None where it is no JSON of a trace."""
+    """The text that shows events in JSON that begins like this; None if it cannot be a trace."""
     first = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     return {b"{": b'"traceEvents"', b"[": b'"ph"'}.get(first)
 
@@ -85,8 +85,8 @@ def extract(
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield (raw table, batch) of one trace file; `report` is complete at the end.
 
-    `lane` is `bulk`, or `reference` for the reader that it is held against.
-    Raises InputError where the file is no trace.
+    `lane` is `bulk`, or `reference` for the reader that the bulk lane must agree with. Raises InputError if the file
+    is not a trace.
     """
     stream = ByteStream(path, means.progress)
     events = EventArray(stream, report)
@@ -110,15 +110,15 @@ def _in_bulk(events: EventArray, threads: int) -> Iterator[tuple[int, pa.Table]]
 
 
 def _numbered(rows: pa.Table, first: int) -> pa.Table:
-    """The rows with their event indexes counted from `first`."""
+    """The rows, with their event indexes counted from `first`."""
     place = _EVENT.get_field_index("event_index")
     return rows.set_column(place, _EVENT.field(place), pc.add(rows.column(place), pa.scalar(first, pa.int64())))
 
 
 def nanoseconds(value: Any) -> int | None:
-    """Convert decimal microseconds (number or text) to whole nanoseconds without passing through a float.
+    """Convert decimal microseconds (number or text) to whole nanoseconds without using a float.
 
-    Digits below a nanosecond are rounded, half away from zero. None for anything that is not a finite number.
+    Fractions of a nanosecond are rounded, half away from zero. None for anything that is not a finite number.
     """
     if isinstance(value, str):
         value = _decimal(value)
@@ -128,7 +128,7 @@ def nanoseconds(value: Any) -> int | None:
 
 
 def _decimal(text: str) -> Decimal | None:
-    """The number that a text is, what DuckDB takes for one: `0x1F`, `1_000` and ` 7 ` are numbers, too."""
+    """The number in a text, if DuckDB would read one: `0x1F`, `1_000` and ` 7 ` are numbers, too."""
     match = _NUMBER_TEXT.fullmatch(text)
     if match is None:
         return None
@@ -139,11 +139,10 @@ def _decimal(text: str) -> Decimal | None:
 
 
 def _whole(number: Decimal, rounding: str, scale: int = 0, is_id: bool = False) -> int | None:
-    """The number times 10 to the power of `scale` as an integer of 64 bits; None where it is none.
+    """The number times 10 to the power of `scale`, as an integer of 64 bits; None if it does not fit.
 
-    An id may be an unsigned one, and is then the signed one of the same bits.
-
-    The exponent is looked at first: the integer that a text like 1e999999999 stands for would fill the memory.
+    An id may be unsigned; the result is then the signed integer with the same bits. The exponent is checked first,
+    since the integer of a text like 1e999999999 would fill the memory.
     """
     if not number:
         return 0
@@ -156,9 +155,9 @@ def _whole(number: Decimal, rounding: str, scale: int = 0, is_id: bool = False) 
 
 
 def reference(body: bytes) -> pa.Table:
-    """Rows of `raw.event` of an array body, `event_index` counted from 0. Raises InvalidChunk.
+    """Rows of `raw.event` from an array body, `event_index` counted from 0. Raises InvalidChunk.
 
-    For text whose numbers are finite and which is not nested deeper than `DEPTH_LIMIT`: others break ijson.
+    Numbers in the text must be finite, and nesting no deeper than DEPTH_LIMIT: ijson breaks at anything else.
     """
     try:
         # In one piece: ijson's time grows with the square of an event that is longer than its buffer.
@@ -189,7 +188,7 @@ def reference(body: bytes) -> pa.Table:
 
 
 def _arguments(args: dict[str, Any]) -> dict[str, Any]:
-    """Typed columns of an event's args; of two spellings of one key the preferred one wins."""
+    """Typed columns of an event's args; of two spellings of a key the preferred one wins."""
     found: dict[str, tuple[int, Any]] = {}
     for key, value in args.items():
         known = _ARGUMENT_OF_KEY.get(key)
@@ -203,21 +202,20 @@ def _arguments(args: dict[str, Any]) -> dict[str, Any]:
 
 
 def _integer(value: Any, is_id: bool = False) -> int | None:
-    """A number, or a text that is one, as an integer; None for anything else.
+    """A number, or a text with a number, as an integer; None for anything else.
 
-    Ids and sizes are whole. Where one is not, it is rounded the way of DuckDB: a number half to even, a text half away
-    from zero.
+    Ids and sizes should be whole. Others are rounded as DuckDB does: a number half to even, a text half away from zero.
     """
     if isinstance(value, str):
         number = _decimal(value)
         return None if number is None else _whole(number, ROUND_HALF_UP, is_id=is_id)
-    if isinstance(value, Decimal):  # JSON's numbers with a point or an exponent are doubles
+    if isinstance(value, Decimal):  # DuckDB reads numbers with a point or an exponent as doubles
         return _whole(Decimal(float(value)), ROUND_HALF_EVEN, is_id=is_id)
     return _whole(Decimal(value), ROUND_HALF_EVEN, is_id=is_id) if isinstance(value, int) else None
 
 
 def _text(value: Any) -> str | None:
-    """Text as it is; other values as JSON; null stays null."""
+    """Text as it is, any other value as JSON; None stays None."""
     return value if value is None or isinstance(value, str) else _json(value)
 
 
@@ -226,7 +224,7 @@ def _json(value: Any) -> str:
 
 
 def _number(value: Any) -> int | float:
-    """Decimals of an event's args as JSON numbers: the nearest double. Raises InvalidChunk where that is infinite."""
+    """A decimal of an event's args as the nearest double. Raises InvalidChunk if that is infinite."""
     double = float(value)
     if not math.isfinite(double):
         raise InvalidChunk
@@ -258,7 +256,7 @@ FORMAT: Format = Format(
     detect=detect,
     extract=extract,
     names=r"trace|\.pt\.|(?:^|[._-])rank[._-]?\d|\.gz$",
-    # The traces of Ascend profilers have the same form.
+    # Names of the traces that Ascend profilers write, which have the same format.
     profile_names=r"(?:trace_view|msprof(?:_slice)?)[_\d]*\.json",
     detect_behind=detect_behind,
     is_empty=is_empty,

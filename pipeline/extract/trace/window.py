@@ -1,4 +1,4 @@
-"""The part of a text that is being looked at, read on as needed and left behind as it is understood."""
+"""A window on a text: it reads more text as needed, and drops what has been consumed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 
 class Window:
-    """A text from `start` in `text` on. Nothing before it is kept for long, and what is behind it comes by `fill`."""
+    """The part of a text that begins at `start` in `text`. `fill` reads more; what lies before `start` is dropped."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
         self.text = b""
@@ -17,16 +17,16 @@ class Window:
         self._blocks = blocks
 
     def __len__(self) -> int:
-        """Bytes that can be looked at."""
+        """Bytes in the window."""
         return len(self.text) - self.start
 
     @property
     def offset(self) -> int:
-        """Place of `start` in the whole text."""
+        """The offset of `start` in the whole text."""
         return self._before + self.start
 
     def fill(self, size: int) -> bool:
-        """Have at least `size` bytes; False where the text ends before."""
+        """Read until the window has at least `size` bytes; False if the text ends before."""
         have = len(self)
         if have >= size:
             return True
@@ -43,30 +43,30 @@ class Window:
         return have >= size
 
     def more(self) -> bool:
-        """Have twice as many bytes, or one; False where the text ends."""
+        """Read until the window has twice as many bytes, at least one; False if there is no more text."""
         have = len(self)
         self.fill(max(1, 2 * have))
         return len(self) > have
 
     def peek(self, size: int) -> bytes:
-        """The next bytes, which stay; fewer where the text ends."""
+        """The next bytes, without consuming them; fewer at the end of the text."""
         self.fill(size)
         return self.text[self.start : self.start + size]
 
     def take(self, size: int) -> bytes:
-        """Leave some of the bytes at hand behind."""
+        """Consume and return up to `size` bytes of the window."""
         taken = self.text[self.start : self.start + size]
         self.start += len(taken)
         return taken
 
     def put_back(self, text: bytes) -> None:
-        """Stand again before what was taken last."""
+        """Undo consuming `text`, which must be the text taken last."""
         self._before = self.offset - len(text)
         self.text, self.start = text + self.text[self.start :], 0
 
     def skip(self, characters: re.Pattern[bytes]) -> bytes:
-        """Leave all that matches behind, and return the next byte, which stays; nothing where the text ends."""
+        """Consume everything that matches, and return the next byte without consuming it; empty at the text's end."""
         while True:
-            self.start = characters.match(self.text, self.start).end()  # type: ignore[union-attr]  # it matches nothing
+            self.start = characters.match(self.text, self.start).end()  # type: ignore[union-attr]  # it also matches nothing
             if len(self) or not self.fill(1):
                 return self.text[self.start : self.start + 1]
