@@ -34,10 +34,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline import walk
 from pipeline.catalog import declaration as declared
 from pipeline.catalog.declaration import Declaration, listed
 from pipeline.errors import CatalogError
-from pipeline.walk import WALKS
 
 # Semantic column types, with the DuckDB types that each allows. Renderers derive labels, units and formats from them.
 COLUMN_TYPES: dict[str, tuple[str, ...]] = {
@@ -179,8 +179,8 @@ def parse_view(path: Path, layer: str) -> View:
     )
     if view.alternative not in (None, *ALTERNATIVES):
         raise CatalogError(f"{path}: @alternative must be one of {', '.join(ALTERNATIVES)}")
-    if view.walk is not None and (view.walk not in WALKS or not view.materialized):
-        raise CatalogError(f"{path}: @walk must be one of {', '.join(WALKS)}, of a view that is @materialized")
+    if view.walk is not None and (view.walk not in walk.NAMES or not view.materialized):
+        raise CatalogError(f"{', '.join(walk.NAMES)}, of a view that is @materialized")
     _check_columns(path, view)
     return view
 

@@ -14,7 +14,7 @@ from pipeline.catalog.comparison import macro_of_steps
 from pipeline.catalog.header import COLUMN_TYPES, View
 from pipeline.errors import CatalogError
 from pipeline.schema import RAW_TABLES
-from pipeline.walk import WALKS
+from pipeline.walk.walks import WALKS
 
 _DUCKDB_TYPE = {pa.int64(): "BIGINT", pa.string(): "VARCHAR", pa.bool_(): "BOOLEAN"}
 # Raw table or materialised view -> its Parquet files, in run_id=… folders.

@@ -3,25 +3,5 @@
 A view whose header names a walk (`@walk calls`) is the result of its body's rows going through it, in order.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-
-import pyarrow as pa
-
-from pipeline.walk import calls, operators
-
-
-@dataclass(frozen=True)
-class Walk:
-    """A function from the batches of one run's rows to batches of `schema`."""
-
-    run: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-    schema: pa.Schema
-
-
-WALKS = {
-    "calls": Walk(calls.walk_calls, calls.SCHEMA),
-    "operators": Walk(operators.walk_operators, operators.SCHEMA),
-}
+# The walks that there are. They are in `walks`, apart, since they need Arrow, whose import every command would feel.
+NAMES = ("calls", "operators")

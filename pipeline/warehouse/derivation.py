@@ -27,7 +27,7 @@ from pipeline.catalog.install import (
     install_foundation,
     quoted,
 )
-from pipeline.walk import WALKS, Walk
+from pipeline.walk.walks import WALKS, Walk
 from pipeline.warehouse.machine import rising_limits
 from pipeline.warehouse.querypool import queries_at_once, query_pool
 from pipeline.warehouse.settings import CONNECTION_SETTINGS, database_settings

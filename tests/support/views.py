@@ -27,7 +27,7 @@ from pipeline.catalog.comparison import macro_of_steps
 from pipeline.catalog.header import View
 from pipeline.catalog.install import _seed_values
 from pipeline.schema import RAW_TABLES
-from pipeline.walk import WALKS
+from pipeline.walk.walks import WALKS
 from tests.support.events import about, opened
 
 _VIEW = re.compile(r"\b(?:staging|intermediate|marts)\.[a-z_]+")

@@ -6,7 +6,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.walk import WALKS, calls, operators
+from pipeline import walk
+from pipeline.walk import calls, operators
+from pipeline.walk.walks import WALKS
 
 KINDS = [calls.OPERATOR, calls.OPTIMIZER_OPERATOR, calls.CALL, calls.OPTIMIZER_CALL, calls.POINT]
 
@@ -172,3 +174,7 @@ def test_operators_have_the_module_of_their_innermost_and_the_work_of_all_inside
         assert row["self_activity_count"] == place % 3
         assert row["device_activity_count"] == sum(one % 3 for one in inside)
         assert row["device_duration_ns"] == sum(10 * one for one in inside)
+
+
+def test_every_walk_has_its_name_on_the_list():
+    assert tuple(WALKS) == walk.NAMES
