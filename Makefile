@@ -31,10 +31,11 @@ demo: setup  ## Make two small traces and compare them
 test: setup  ## Run all tests
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-lint: setup  ## Check style and types
+lint: setup  ## Check style, types and SQL
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/sqlfluff lint --processes 0 sql/staging sql/intermediate sql/marts
 
 docs: setup  ## Write the pages that are generated, and the lock of public columns
 	$(BIN)/python -m pipeline.catalog.dictionary

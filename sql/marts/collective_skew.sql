@@ -41,8 +41,9 @@ matched as (
         max(end_ns) over same as last_end_ns,
         max(start_ns) over same <= min(end_ns) over same as is_consistent,
         min(end_ns) over same as first_end_ns,
-        case when collective_name = 'alltoall' then max(input_bytes) over same / nullif(avg(input_bytes) over same, 0) end
-            as size_imbalance
+        case
+            when collective_name = 'alltoall' then max(input_bytes) over same / nullif(avg(input_bytes) over same, 0)
+        end as size_imbalance
     from intermediate.int_collective_match
     where matched_by is not null
     window same as (partition by label, process_group, group_ranks, matched_by, match_number, place, collective_name)

@@ -47,8 +47,9 @@ select
     sum(sent_bytes)::bigint as sent_bytes,
     macros.bandwidth(sum(sent_bytes), sum(duration_ns) filter (where sent_bytes is not null)) as sent_bandwidth
 from intermediate.int_collective
-group by grouping sets (
-    (run_id, collective_name, process_group, group_size, data_type),
-    (run_id, step, collective_name, process_group, group_size, data_type)
-)
+group by
+    grouping sets (
+        (run_id, collective_name, process_group, group_size, data_type),
+        (run_id, step, collective_name, process_group, group_size, data_type)
+    )
 having grouping(step) = 1 or step is not null

@@ -29,8 +29,9 @@ select
     min(duration_ns) as min_duration_ns,
     sum(bytes)::bigint as bytes
 from intermediate.int_collective_task
-group by grouping sets (
-    (run_id, coalesce(collective_name, '(no collective)'), task_name),
-    (run_id, step, coalesce(collective_name, '(no collective)'), task_name)
-)
+group by
+    grouping sets (
+        (run_id, coalesce(collective_name, '(no collective)'), task_name),
+        (run_id, step, coalesce(collective_name, '(no collective)'), task_name)
+    )
 having grouping(step) = 1 or step is not null

@@ -91,8 +91,8 @@ matched as (
 known as (
     select
         *,
-        bool_or(metric = 'E2E Time' and (base_duration_ns is not null or comparison_duration_ns is not null)) over device
-            as has_device,
+        bool_or(metric = 'E2E Time' and (base_duration_ns is not null or comparison_duration_ns is not null))
+            over device as has_device,
         bool_or(metric = 'E2E Time' and base_duration_ns is not null and comparison_duration_ns is not null) over pair
             as compares_devices,
         bool_or(metric = 'E2E Time' and base_duration_ns is not null and comparison_duration_ns is not null) over device

@@ -36,8 +36,9 @@ select
     min(duration_ns) as min_duration_ns
 from intermediate.int_host_call
 where call_kind in ('operator', 'annotation', 'runtime')
-group by grouping sets (
-    (run_id, call_name, call_kind),
-    (run_id, step, call_name, call_kind)
-)
+group by
+    grouping sets (
+        (run_id, call_name, call_kind),
+        (run_id, step, call_name, call_kind)
+    )
 having grouping(step) = 1 or step is not null

@@ -46,10 +46,14 @@ counted as (
         from intermediate.int_device_activity
     )
     where activity_kind = 'kernel' and quarantine_reason is null
-    group by grouping sets (
-        (run_id, activity_name, kernel_type, accelerator_core, kernel_class, kernel_unit, class_rule, all_shapes),
-        (run_id, step, activity_name, kernel_type, accelerator_core, kernel_class, kernel_unit, class_rule, all_shapes)
-    )
+    group by
+        grouping sets (
+            (run_id, activity_name, kernel_type, accelerator_core, kernel_class, kernel_unit, class_rule, all_shapes),
+            (
+                run_id, step, activity_name, kernel_type, accelerator_core,
+                kernel_class, kernel_unit, class_rule, all_shapes
+            )
+        )
     having grouping(step) = 1 or step is not null
 )
 

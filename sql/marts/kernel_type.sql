@@ -48,7 +48,8 @@ recorded as (
         category,
         sum(call_count)::bigint as call_count,
         sum(total_ns)::bigint as total_ns,
-        case when count(*) = 1 then any_value(average_ns) else round(sum(total_ns) / sum(call_count))::bigint end as average_ns,
+        case when count(*) = 1 then any_value(average_ns) else round(sum(total_ns) / sum(call_count))::bigint end
+            as average_ns,
         max(max_ns) as max_ns,
         min(min_ns) as min_ns
     from staging.stg_statistic

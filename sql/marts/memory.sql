@@ -27,8 +27,9 @@ select
     sum(held_ns)::bigint as held_duration_ns
 from intermediate.int_allocation
 where bytes > 0
-group by grouping sets (
-    (run_id, device, operator_name),
-    (run_id, step, device, operator_name)
-)
+group by
+    grouping sets (
+        (run_id, device, operator_name),
+        (run_id, step, device, operator_name)
+    )
 having grouping(step) = 1 or step is not null

@@ -35,12 +35,16 @@ entry as (
         pair.*,
         base_memory.allocations as base_allocations,
         case
-            when pair.base_index is not null and base_size.memory_event_count > 0 then coalesce(base_memory.allocated_bytes, 0)
+            when
+                pair.base_index is not null and base_size.memory_event_count > 0
+                then coalesce(base_memory.allocated_bytes, 0)
         end as base_allocated_bytes,
         case when pair.base_index is not null then pair.base_run_id end as base_id,
         comparison_memory.allocations as comparison_allocations,
         case
-            when pair.comparison_index is not null and comparison_size.memory_event_count > 0 then coalesce(comparison_memory.allocated_bytes, 0)
+            when
+                pair.comparison_index is not null and comparison_size.memory_event_count > 0
+                then coalesce(comparison_memory.allocated_bytes, 0)
         end as comparison_allocated_bytes,
         case when pair.comparison_index is not null then pair.comparison_run_id end as comparison_id
     from intermediate.int_operator_pair as pair
@@ -69,6 +73,7 @@ select
     comparison_input_types,
     comparison_allocations,
     comparison_allocated_bytes,
-    macros.or_nothing(comparison_id, comparison_allocated_bytes) - macros.or_nothing(base_id, base_allocated_bytes) as diff_allocated_bytes,
+    macros.or_nothing(comparison_id, comparison_allocated_bytes)
+    - macros.or_nothing(base_id, base_allocated_bytes) as diff_allocated_bytes,
     macros.ratio(base_allocated_bytes, comparison_allocated_bytes) as ratio_allocated_bytes
 from entry

@@ -42,14 +42,16 @@ select
             then count(*) filter (where is_allocated_twice)
     end as allocated_twice_count
 from (
-    select run_id, step, device, bytes, is_unmatched_free, is_allocated_twice, total_allocated_bytes, total_reserved_bytes
+    select
+        run_id, step, device, bytes, is_unmatched_free, is_allocated_twice, total_allocated_bytes, total_reserved_bytes
     from intermediate.int_allocation
     union all by name
     select run_id, step, device, total_allocated_bytes, total_reserved_bytes
     from intermediate.int_memory_sample
 )
-group by grouping sets (
-    (run_id, device),
-    (run_id, step, device)
-)
+group by
+    grouping sets (
+        (run_id, device),
+        (run_id, step, device)
+    )
 having grouping(step) = 1 or step is not null

@@ -56,7 +56,9 @@ opened as (
     left join tree as base
         on pair.base_run_id = base.run_id and macros.scope(pair.base_step) = macros.scope(base.step)
     left join tree as comparison
-        on pair.comparison_run_id = comparison.run_id and macros.scope(pair.comparison_step) = macros.scope(comparison.step)
+        on
+            pair.comparison_run_id = comparison.run_id
+            and macros.scope(pair.comparison_step) = macros.scope(comparison.step)
 ),
 
 pair as (
@@ -146,7 +148,8 @@ select
             entry.operator_key
     ) as row_order,
     coalesce(base.module_class, comparison.module_class) as module_class,
-    case when coalesce(base.module_level, comparison.module_level) = 0 then 0 else entry.module_level end as module_level,
+    case when coalesce(base.module_level, comparison.module_level) = 0 then 0 else entry.module_level end
+        as module_level,
     coalesce(nullif(coalesce(entry.base_name, entry.comparison_name), ''), '(outside any module)') as module_name,
     entry.operator_key as operator_name,
     entry.base_name as base_module_name,
@@ -161,12 +164,16 @@ select
     comparison.device_activity_count as comparison_device_activity_count,
     comparison.device_total_duration_ns as comparison_device_total_duration_ns,
     comparison.call_stack as comparison_call_stack,
-    macros.or_nothing(comparison.run_id, comparison.device_self_duration_ns) - macros.or_nothing(base.run_id, base.device_self_duration_ns) as diff_device_self_duration_ns,
-    macros.or_nothing(comparison.run_id, comparison.device_total_duration_ns) - macros.or_nothing(base.run_id, base.device_total_duration_ns) as diff_device_total_duration_ns,
+    macros.or_nothing(comparison.run_id, comparison.device_self_duration_ns)
+    - macros.or_nothing(base.run_id, base.device_self_duration_ns) as diff_device_self_duration_ns,
+    macros.or_nothing(comparison.run_id, comparison.device_total_duration_ns)
+    - macros.or_nothing(base.run_id, base.device_total_duration_ns) as diff_device_total_duration_ns,
     macros.ratio(base.device_total_duration_ns, comparison.device_total_duration_ns) as ratio_device_total_duration_ns,
     case
         when entry.operator_key <> '[ TOTAL ]' then null
-        when entry.base_own_name <> entry.comparison_own_name then entry.base_own_name || ' → ' || entry.comparison_own_name
+        when
+            entry.base_own_name <> entry.comparison_own_name
+            then entry.base_own_name || ' → ' || entry.comparison_own_name
         else coalesce(entry.base_own_name, entry.comparison_own_name)
     end as own_name
 from entry

@@ -87,8 +87,10 @@ select
     comparison.device_activity_count as comparison_device_activity_count,
     comparison.device_self_duration_ns as comparison_device_self_duration_ns,
     comparison.device_total_duration_ns as comparison_device_total_duration_ns,
-    macros.or_nothing(comparison.run_id, comparison.device_self_duration_ns) - macros.or_nothing(base.run_id, base.device_self_duration_ns) as diff_device_self_duration_ns,
-    macros.or_nothing(comparison.run_id, comparison.device_total_duration_ns) - macros.or_nothing(base.run_id, base.device_total_duration_ns) as diff_device_total_duration_ns,
+    macros.or_nothing(comparison.run_id, comparison.device_self_duration_ns)
+    - macros.or_nothing(base.run_id, base.device_self_duration_ns) as diff_device_self_duration_ns,
+    macros.or_nothing(comparison.run_id, comparison.device_total_duration_ns)
+    - macros.or_nothing(base.run_id, base.device_total_duration_ns) as diff_device_total_duration_ns,
     macros.ratio(base.device_total_duration_ns, comparison.device_total_duration_ns) as ratio_device_total_duration_ns
 from intermediate.int_alignment as pair
 left join node as base

@@ -55,7 +55,8 @@ summed as (
 select
     summed.run_id,
     summed.step,
-    case when summed.is_backward then '[ BACKWARD ]' else '' end || coalesce(any_value(module.module_path), '') as module_name,
+    case when summed.is_backward then '[ BACKWARD ]' else '' end
+    || coalesce(any_value(module.module_path), '') as module_name,
     summed.operator_name,
     string_agg(
         format('{} × {}: {} ns', summed.activity_count, summed.kernel_name, summed.duration_ns), chr(10)

@@ -46,7 +46,8 @@ outlasting as (
 ),
 
 host as (
-    select run_id, step, call_name as operator_name, count(*) as call_count, sum(duration_ns)::bigint as host_duration_ns
+    select
+        run_id, step, call_name as operator_name, count(*) as call_count, sum(duration_ns)::bigint as host_duration_ns
     from (
         select run_id, step, call_name, duration_ns
         from intermediate.int_host_call
@@ -83,7 +84,8 @@ select
     name.operator_name,
     coalesce(host.call_count, case when known.operator_name is not null then 0 end) as call_count,
     coalesce(host.host_duration_ns, case when known.operator_name is not null then 0 end) as host_duration_ns,
-    case when size.device_activity_count > 0 then coalesce(device.device_activity_count, 0) end as device_activity_count,
+    case when size.device_activity_count > 0 then coalesce(device.device_activity_count, 0) end
+        as device_activity_count,
     case when size.device_activity_count > 0 then coalesce(device.device_duration_ns, 0) end as device_duration_ns
 from name
 left join intermediate.int_run_size as size on name.run_id = size.run_id

@@ -33,7 +33,7 @@
 select *
 from marts.operator_total_comparison
 where
-    cast(getvariable('max_kernel_num') as bigint) is null
+    getvariable('max_kernel_num')::bigint is null
     or operator_name in ('(no operator)', '(no launch in the trace)', '(graph launch)')
 union all by name
 select
@@ -58,9 +58,10 @@ select
     end::bigint as diff_device_activity_count,
     count(comparison_operator_name) - count(base_operator_name) as diff_call_count,
     null as diff_host_duration_ns,
-    macros.ratio(sum(base_device_duration_ns)::bigint, sum(comparison_device_duration_ns)::bigint) as ratio_device_duration_ns
+    macros.ratio(sum(base_device_duration_ns)::bigint, sum(comparison_device_duration_ns)::bigint)
+        as ratio_device_duration_ns
 from marts.operator_detail_comparison
-where cast(getvariable('max_kernel_num') as bigint) is not null
+where getvariable('max_kernel_num')::bigint is not null
 group by
     base_run_id,
     base_step,

@@ -36,14 +36,23 @@
 with
 entry as (
     select
-        pair.* exclude (base_device_activity_count, base_device_duration_ns, comparison_device_activity_count, comparison_device_duration_ns),
+        pair.* exclude (
+            base_device_activity_count,
+            base_device_duration_ns,
+            comparison_device_activity_count,
+            comparison_device_duration_ns
+        ),
         case when pair.is_opened then base_kernel.own_kernels else base_kernel.kernels end as base_kernels,
-        case when base_size.device_activity_count > 0 then pair.base_device_activity_count end as base_device_activity_count,
+        case when base_size.device_activity_count > 0 then pair.base_device_activity_count end
+            as base_device_activity_count,
         case when base_size.device_activity_count > 0 then pair.base_device_duration_ns end as base_device_duration_ns,
         case when pair.base_index is not null then pair.base_run_id end as base_id,
-        case when pair.is_opened then comparison_kernel.own_kernels else comparison_kernel.kernels end as comparison_kernels,
-        case when comparison_size.device_activity_count > 0 then pair.comparison_device_activity_count end as comparison_device_activity_count,
-        case when comparison_size.device_activity_count > 0 then pair.comparison_device_duration_ns end as comparison_device_duration_ns,
+        case when pair.is_opened then comparison_kernel.own_kernels else comparison_kernel.kernels end
+            as comparison_kernels,
+        case when comparison_size.device_activity_count > 0 then pair.comparison_device_activity_count end
+            as comparison_device_activity_count,
+        case when comparison_size.device_activity_count > 0 then pair.comparison_device_duration_ns end
+            as comparison_device_duration_ns,
         case when pair.comparison_index is not null then pair.comparison_run_id end as comparison_id
     from intermediate.int_operator_pair as pair
     left join intermediate.int_operator_kernel as base_kernel
@@ -73,6 +82,7 @@ select
     comparison_kernels,
     comparison_device_activity_count,
     comparison_device_duration_ns,
-    macros.or_nothing(comparison_id, comparison_device_duration_ns) - macros.or_nothing(base_id, base_device_duration_ns) as diff_device_duration_ns,
+    macros.or_nothing(comparison_id, comparison_device_duration_ns)
+    - macros.or_nothing(base_id, base_device_duration_ns) as diff_device_duration_ns,
     macros.ratio(base_device_duration_ns, comparison_device_duration_ns) as ratio_device_duration_ns
 from entry

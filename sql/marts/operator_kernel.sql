@@ -50,9 +50,11 @@ named as (
         min(duration_ns) as min_ns,
         grouping(step) as is_whole
     from kernel
-    group by grouping sets (
-        (run_id, operator_name, operator_shapes, kernel_name), (run_id, step, operator_name, operator_shapes, kernel_name)
-    )
+    group by
+        grouping sets (
+            (run_id, operator_name, operator_shapes, kernel_name),
+            (run_id, step, operator_name, operator_shapes, kernel_name)
+        )
     having grouping(step) = 1 or step is not null
 )
 

@@ -36,22 +36,41 @@ split as (
         step,
         device,
         unnest([
-            {'metric': 'E2E Time', 'duration_ns': e2e_ns, 'call_count': compute_count + communication_count + coalesce(copy_count, 0),
-             'total_duration_ns': null},
-            {'metric': 'Computing Time', 'duration_ns': compute_ns, 'call_count': compute_count, 'total_duration_ns': compute_total_ns},
-            {'metric': 'Uncovered Communication Time', 'duration_ns': busy_ns - compute_ns, 'call_count': communication_count,
-             'total_duration_ns': communication_total_ns},
+            {
+                'metric': 'E2E Time', 'duration_ns': e2e_ns,
+                'call_count': compute_count + communication_count + coalesce(copy_count, 0),
+                'total_duration_ns': null
+            },
+            {
+                'metric': 'Computing Time', 'duration_ns': compute_ns, 'call_count': compute_count,
+                'total_duration_ns': compute_total_ns
+            },
+            {
+                'metric': 'Uncovered Communication Time', 'duration_ns': busy_ns - compute_ns,
+                'call_count': communication_count, 'total_duration_ns': communication_total_ns
+            },
             {'metric': 'Free Time', 'duration_ns': e2e_ns - busy_ns, 'call_count': null, 'total_duration_ns': null},
-            {'metric': 'SDMA', 'duration_ns': active_ns - busy_ns, 'call_count': copy_count, 'total_duration_ns': copy_total_ns},
+            {
+                'metric': 'SDMA', 'duration_ns': active_ns - busy_ns, 'call_count': copy_count,
+                'total_duration_ns': copy_total_ns
+            },
             {'metric': 'Free', 'duration_ns': e2e_ns - active_ns, 'call_count': null, 'total_duration_ns': null},
-            {'metric': 'Communication Time', 'duration_ns': communication_ns, 'call_count': communication_count,
-             'total_duration_ns': communication_total_ns},
-            {'metric': 'Overlapped Communication', 'duration_ns': communication_ns - (busy_ns - compute_ns), 'call_count': null,
-             'total_duration_ns': null}
+            {
+                'metric': 'Communication Time', 'duration_ns': communication_ns, 'call_count': communication_count,
+                'total_duration_ns': communication_total_ns
+            },
+            {
+                'metric': 'Overlapped Communication', 'duration_ns': communication_ns - (busy_ns - compute_ns),
+                'call_count': null, 'total_duration_ns': null
+            }
         ], recursive := true)
     from device
     union all by name
-    select run_id, null::bigint as step, null::bigint as device, unnest(['E2E Time', 'Computing Time', 'Uncovered Communication Time', 'Free Time', 'SDMA', 'Free']) as metric
+    select
+        run_id,
+        null::bigint as step,
+        null::bigint as device,
+        unnest(['E2E Time', 'Computing Time', 'Uncovered Communication Time', 'Free Time', 'SDMA', 'Free']) as metric
     from intermediate.int_run_size
     where device_activity_count = 0 and run_id not in (select run_id from intermediate.int_overlap)
 ),
@@ -79,7 +98,8 @@ metric as (
     select run_id, step, device, metric, metric as branch, duration_ns
     from groups
     union all by name
-    select run_id, step, device, metric, branch, parent_metric, place, levels, duration_ns, call_count, total_duration_ns
+    select
+        run_id, step, device, metric, branch, parent_metric, place, levels, duration_ns, call_count, total_duration_ns
     from intermediate.int_metric_part
 )
 

@@ -39,8 +39,14 @@ metric as (
         unnest([
             {'metric': 'E2E Time', 'recorded': overlap.e2e_ns, 'computed': computed.e2e_ns},
             {'metric': 'Computing Time', 'recorded': overlap.compute_ns, 'computed': computed.compute_ns},
-            {'metric': 'Communication Time', 'recorded': overlap.communication_ns, 'computed': computed.communication_ns},
-            {'metric': 'Uncovered Communication Time', 'recorded': overlap.uncovered_ns, 'computed': busy_ns - computed.compute_ns},
+            {
+                'metric': 'Communication Time', 'recorded': overlap.communication_ns,
+                'computed': computed.communication_ns
+            },
+            {
+                'metric': 'Uncovered Communication Time', 'recorded': overlap.uncovered_ns,
+                'computed': busy_ns - computed.compute_ns
+            },
             {'metric': 'Free Time', 'recorded': overlap.free_ns, 'computed': computed.e2e_ns - busy_ns}
         ], recursive := true)
     from intermediate.int_overlap as overlap

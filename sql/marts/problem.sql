@@ -44,7 +44,10 @@ select
     count(*) as problem_count,
     min(event_index) as event_index,
     null as byte_offset,
-    'on stream ' || coalesce(stream::varchar, 'unknown') || ', the first is ' || min_by(activity_name, event_index) as detail
+    'on stream '
+    || coalesce(stream::varchar, 'unknown')
+    || ', the first is '
+    || min_by(activity_name, event_index) as detail
 from intermediate.int_device_activity
 where is_suspect
 group by run_id, device, stream
@@ -67,7 +70,13 @@ select
     min(event_index) as event_index,
     null as byte_offset,
     min_by(
-        format('{}: {} bytes in, {} bytes out, {} ranks', collective_name, input_bytes, output_bytes, coalesce(group_size::varchar, 'unknown')),
+        format(
+            '{}: {} bytes in, {} bytes out, {} ranks',
+            collective_name,
+            input_bytes,
+            output_bytes,
+            coalesce(group_size::varchar, 'unknown')
+        ),
         event_index
     ) as detail
 from intermediate.int_collective
@@ -82,11 +91,12 @@ select
     null as byte_offset,
     flow_category as detail
 from staging.stg_flow_category
-where run_id not in (
-    select flow.run_id
-    from intermediate.int_flow_launch as flow
-    inner join staging.stg_flow_category as named using (run_id, flow_category)
-)
+where
+    run_id not in (
+        select flow.run_id
+        from intermediate.int_flow_launch as flow
+        inner join staging.stg_flow_category as named using (run_id, flow_category)
+    )
 union all by name
 select
     run_id,

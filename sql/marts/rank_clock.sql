@@ -29,7 +29,11 @@ matched as (
 ),
 
 ranked as (
-    select run_id, label, rank, first_value(run_id) over (partition by label order by rank nulls last, run_id) as reference_run_id
+    select
+        run_id,
+        label,
+        rank,
+        first_value(run_id) over (partition by label order by rank nulls last, run_id) as reference_run_id
     from staging.stg_run
     where label in (select label from staging.stg_run group by label having count(*) > 1)
 ),
@@ -46,7 +50,10 @@ counted as (
 ),
 
 compared as (
-    select own.run_id, count(*) as clock_match_count, round(median(own.end_ns - reference.end_ns))::bigint as clock_offset_ns
+    select
+        own.run_id,
+        count(*) as clock_match_count,
+        round(median(own.end_ns - reference.end_ns))::bigint as clock_offset_ns
     from matched as own
     inner join ranked on own.run_id = ranked.run_id
     inner join matched as reference

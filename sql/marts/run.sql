@@ -41,7 +41,9 @@ problem as (
     from (
         select run_id, kind, problem_count from staging.stg_problem
         union all by name
-        select run_id, reason as kind, event_count as problem_count from staging.stg_unread_event where reason = 'unpaired'
+        select run_id, reason as kind, event_count as problem_count
+        from staging.stg_unread_event
+        where reason = 'unpaired'
     )
     group by run_id
 ),

@@ -18,13 +18,27 @@
 -- @column average_duration_ns duration_ns Average over complete steps, rounded to the nanosecond
 with
 measured as (
-    select run_id, step, null::bigint as device_ordinal, 'Step Length' as metric, '0' as metric_order, false as is_part, duration_ns
+    select
+        run_id,
+        step,
+        null::bigint as device_ordinal,
+        'Step Length' as metric,
+        '0' as metric_order,
+        false as is_part,
+        duration_ns
     from marts.step
     union all by name
-    select run_id, step, 'Step Length with Device Tail' as metric, '1' as metric_order, false as is_part, duration_with_tail_ns as duration_ns
+    select
+        run_id,
+        step,
+        'Step Length with Device Tail' as metric,
+        '1' as metric_order,
+        false as is_part,
+        duration_with_tail_ns as duration_ns
     from marts.step
     union all by name
-    select run_id, step, 'Device Time' as metric, '2' as metric_order, false as is_part, device_duration_ns as duration_ns
+    select
+        run_id, step, 'Device Time' as metric, '2' as metric_order, false as is_part, device_duration_ns as duration_ns
     from marts.step
     union all by name
     select run_id, step, device_ordinal, metric, '3' || metric_order as metric_order, is_part, duration_ns

@@ -24,7 +24,8 @@
 select
     event.run_id,
     event.event_index,
-    case when event.event_kind = 'activity' then macros.activity_kind(event.event_name) else event.event_kind end as activity_kind,
+    case when event.event_kind = 'activity' then macros.activity_kind(event.event_name) else event.event_kind end
+        as activity_kind,
     event.event_name as activity_name,
     coalesce(macros.told_device(event.device, event.args), track.device) as device,
     coalesce(macros.told_stream(event.stream, event.args), track.stream) as stream,

@@ -13,7 +13,9 @@ select
     any_value(property.name) as device_name,
     any_value(property."computeMajor") as compute_major
 from (
-    select run_id, unnest(json_transform(value, '[{"id": "BIGINT", "name": "VARCHAR", "computeMajor": "BIGINT"}]')) as property
+    select
+        run_id,
+        unnest(json_transform(value, '[{"id": "BIGINT", "name": "VARCHAR", "computeMajor": "BIGINT"}]')) as property
     from raw.trace_metadata
     where key = 'deviceProperties' and json_valid(value)
 )

@@ -53,7 +53,9 @@ named as (
         is_begin,
         is_async,
         track,
-        case when bool_and(is_begin or coalesce(name, '') <> '') over (partition by run_id, is_async, track) then name end as key
+        case
+            when bool_and(is_begin or coalesce(name, '') <> '') over (partition by run_id, is_async, track) then name
+        end as key
     from mark
 ),
 

@@ -17,8 +17,16 @@ select
     marker.event_index,
     try_cast(regexp_extract(marker.event_name, '[0-9]+$') as bigint) as step,
     marker.event_kind = 'device annotation' as on_device,
-    case when marker.event_kind = 'device annotation' then coalesce(macros.told_device(marker.device, marker.args), track.device) end as device,
-    case when marker.event_kind = 'device annotation' then coalesce(macros.told_stream(marker.stream, marker.args), track.stream) end as stream,
+    case
+        when
+            marker.event_kind = 'device annotation'
+            then coalesce(macros.told_device(marker.device, marker.args), track.device)
+    end as device,
+    case
+        when
+            marker.event_kind = 'device annotation'
+            then coalesce(macros.told_stream(marker.stream, marker.args), track.stream)
+    end as stream,
     marker.start_ns,
     marker.duration_ns
 from staging.stg_event as marker

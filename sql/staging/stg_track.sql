@@ -66,7 +66,8 @@ numbered as (
         *,
         coalesce(event_kind in ('activity', 'kernel', 'memcpy', 'memset'), false) as is_device,
         coalesce(event_kind = 'memcpy', false) as is_engine,
-        coalesce(macros.device_number(process_name), case when not is_engine then macros.last_number(pid) end) as process_device,
+        coalesce(macros.device_number(process_name), case when not is_engine then macros.last_number(pid) end)
+            as process_device,
         coalesce(process_device, case when is_device and not is_engine then macros.last_number(tid) end) as device
     from told
 ),

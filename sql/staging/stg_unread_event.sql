@@ -41,11 +41,18 @@ unread as (
         or event_kind is null
         or is_async and event_kind not in ('kernel', 'memcpy', 'memset', 'activity', 'other')
     union all by name
-    select run_id, 'not_understood' as reason, coalesce(phase, '') as phase, category, coalesce(pid, '') as process_name, event_index
+    select
+        run_id,
+        'not_understood' as reason,
+        coalesce(phase, '') as phase,
+        category,
+        coalesce(pid, '') as process_name,
+        event_index
     from raw.event
     where
         coalesce(phase, '') not in (
-            'X', 'B', 'E', 'b', 'e', 'n', 'S', 'T', 'p', 'F', 's', 't', 'f', 'M', 'i', 'I', 'R', 'C', 'P', 'N', 'O', 'D', 'V', 'v', 'c', '(', ')', '='
+            'X', 'B', 'E', 'b', 'e', 'n', 'S', 'T', 'p', 'F', 's', 't', 'f', 'M',
+            'i', 'I', 'R', 'C', 'P', 'N', 'O', 'D', 'V', 'v', 'c', '(', ')', '='
         )
         and not (phase is null and category is null and name is null and start_ns is null)
 )

@@ -50,7 +50,9 @@ launched as (
     left join intermediate.int_flow_launch as flow
         on activity.run_id = flow.run_id and activity.event_index = flow.event_index
     left join intermediate.int_host_call as launch
-        on activity.run_id = launch.run_id and coalesce(correlated.launch_index, activity.flow_index, flow.call_index) = launch.event_index
+        on
+            activity.run_id = launch.run_id
+            and coalesce(correlated.launch_index, activity.flow_index, flow.call_index) = launch.event_index
 ),
 
 named_operator as (

@@ -27,7 +27,13 @@ linked as materialized (select * from intermediate.int_activity_call),
 -- Copies of step markers: for each stream, and (stream NULL) over all streams of the device.
 device_marker as (
     select
-        run_id, device, stream, grouping(stream) = 0 as is_of_stream, step, min(start_ns) as start_ns, max(end_ns) as end_ns
+        run_id,
+        device,
+        stream,
+        grouping(stream) = 0 as is_of_stream,
+        step,
+        min(start_ns) as start_ns,
+        max(end_ns) as end_ns
     from (
         select run_id, device, stream, step, start_ns, start_ns + duration_ns as end_ns
         from staging.stg_step_marker

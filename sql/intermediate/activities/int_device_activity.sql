@@ -114,7 +114,9 @@ select
     activity_kind,
     case
         when has_collective then 'communication'
-        when kernel_class = 'Communication' and not (is_npu and run_id in (select run_id from intermediate.int_overlap)) then 'communication'
+        when
+            kernel_class = 'Communication' and not (is_npu and run_id in (select run_id from intermediate.int_overlap))
+            then 'communication'
         when activity_kind <> 'kernel' or kernel_class = 'Copy' then 'copy'
         else 'compute'
     end as activity_class,
@@ -133,10 +135,13 @@ select
     case
         when is_collective then 'collective of CANN'
         when carries_collective then 'carries Collective name'
-        when collective_call is not null and kernel_class is distinct from 'Communication' then 'launched below ' || collective_call
+        when
+            collective_call is not null and (kernel_class is distinct from 'Communication')
+            then 'launched below ' || collective_call
         else class_rule
     end as class_rule,
-    coalesce(is_backward, false) or coalesce(is_npu and regexp_matches(lower(kernel_type), 'grad|backprop'), false) as is_backward,
+    coalesce(is_backward, false)
+    or coalesce(is_npu and regexp_matches(lower(kernel_type), 'grad|backprop'), false) as is_backward,
     launch_index,
     launch_name,
     launch_start_ns,

@@ -43,8 +43,11 @@ frame as (
 framed as (
     select
         scoped.* exclude (start_ns, end_ns),
-        case when scoped.activity_class = 'copy' then greatest(scoped.start_ns, frame.start_ns) else scoped.start_ns end as start_ns,
-        case when scoped.activity_class = 'copy' then least(scoped.end_ns, frame.end_ns) else scoped.end_ns end as end_ns
+        case
+            when scoped.activity_class = 'copy' then greatest(scoped.start_ns, frame.start_ns) else scoped.start_ns
+        end as start_ns,
+        case when scoped.activity_class = 'copy' then least(scoped.end_ns, frame.end_ns) else scoped.end_ns end
+            as end_ns
     from scoped
     left join frame
         on
@@ -85,8 +88,12 @@ select
     case when activity_class = 'compute' then greatest(0, end_ns - greatest(start_ns, compute_until_ns)) else 0 end
         as compute_part_ns,
     case
-        when activity_class = 'communication' then greatest(0, end_ns - greatest(start_ns, communication_until_ns)) else 0
+        when
+            activity_class = 'communication'
+            then greatest(0, end_ns - greatest(start_ns, communication_until_ns))
+        else 0
     end as communication_part_ns,
-    case when activity_class <> 'copy' then greatest(0, end_ns - greatest(start_ns, busy_until_ns)) else 0 end as busy_part_ns,
+    case when activity_class <> 'copy' then greatest(0, end_ns - greatest(start_ns, busy_until_ns)) else 0 end
+        as busy_part_ns,
     greatest(0, end_ns - greatest(start_ns, active_until_ns)) as active_part_ns
 from covered

@@ -51,7 +51,9 @@ select
         case
             when size.has_timeline
                 then coalesce(
-                    least(overlap.compute_ns + overlap.uncovered_ns + counted.active_ns - counted.busy_ns, overlap.e2e_ns),
+                    least(
+                        overlap.compute_ns + overlap.uncovered_ns + counted.active_ns - counted.busy_ns, overlap.e2e_ns
+                    ),
                     counted.active_ns
                 )
         end as active_ns,

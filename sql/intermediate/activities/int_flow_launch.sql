@@ -18,7 +18,10 @@ unlinked as materialized (
     select run_id, event_index, pid, tid, start_ns
     from staging.stg_device_activity as activity
     anti join intermediate.int_host_call as call
-        on activity.run_id = call.run_id and activity.correlation = call.correlation and call.call_kind in ('runtime', 'annotation')
+        on
+            activity.run_id = call.run_id
+            and activity.correlation = call.correlation
+            and call.call_kind in ('runtime', 'annotation')
 ),
 
 arrival as (

@@ -46,7 +46,8 @@ kernel_rule as (
     inner join seeds.kernel_class as candidate
         on
             candidate.subject <> 'operator'
-            and case when candidate.subject = 'kernel' then name.whole_name else name.symbol end glob lower(candidate.pattern)
+            and case when candidate.subject = 'kernel' then name.whole_name else name.symbol end
+            glob lower(candidate.pattern)
     group by name.kernel_name
 ),
 
@@ -54,7 +55,9 @@ operator_rule as (
     select name.operator_name, min_by(candidate, candidate.rule_order) as matched
     from (select distinct operator_name from pair) as name
     inner join seeds.kernel_class as candidate
-        on candidate.subject = 'operator' and lower(macros.unscoped_name(name.operator_name)) glob lower(candidate.pattern)
+        on
+            candidate.subject = 'operator'
+            and lower(macros.unscoped_name(name.operator_name)) glob lower(candidate.pattern)
     group by name.operator_name
 ),
 
@@ -63,7 +66,9 @@ decided as (
         pair.*,
         kernel_rule.matched as by_kernel,
         case
-            when kernel_rule.matched.class in ('Communication', 'Copy', 'Fused Compute and Communication') then kernel_rule.matched
+            when
+                kernel_rule.matched.class in ('Communication', 'Copy', 'Fused Compute and Communication')
+                then kernel_rule.matched
             when kernel_rule.matched.subject = 'auxiliary' then kernel_rule.matched
             when operator_rule.matched.class like '%Attention' and kernel_rule.matched.class in ('Matmul', 'Conv')
                 then kernel_rule.matched
@@ -90,6 +95,7 @@ select
             end
         when decisive is null and measured_unit = 'Vector' then 'No Trans'
     end as kernel_unit,
-    coalesce(decisive.rule, case when measured_unit <> '' then 'no rule; the unit that it ran on' end, 'no rule') as class_rule,
+    coalesce(decisive.rule, case when measured_unit <> '' then 'no rule; the unit that it ran on' end, 'no rule')
+        as class_rule,
     coalesce(decisive.subject = 'auxiliary', false) as is_auxiliary
 from decided

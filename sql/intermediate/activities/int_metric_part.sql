@@ -50,9 +50,18 @@ process_group as (
         step,
         device,
         unnest([
-            {'metric': name, 'parent_metric': branch, 'levels': 1, 'place': place, 'duration_ns': uncovered_ns, 'call_count': collective_count},
-            {'metric': name || ' (Wait)', 'parent_metric': name, 'levels': 2, 'place': place || ' 1', 'duration_ns': wait_ns, 'call_count': null},
-            {'metric': name || ' (Transmit)', 'parent_metric': name, 'levels': 2, 'place': place || ' 2', 'duration_ns': uncovered_ns - wait_ns, 'call_count': null}
+            {
+                'metric': name, 'parent_metric': branch, 'levels': 1, 'place': place, 'duration_ns': uncovered_ns,
+                'call_count': collective_count
+            },
+            {
+                'metric': name || ' (Wait)', 'parent_metric': name, 'levels': 2, 'place': place || ' 1',
+                'duration_ns': wait_ns, 'call_count': null
+            },
+            {
+                'metric': name || ' (Transmit)', 'parent_metric': name, 'levels': 2, 'place': place || ' 2',
+                'duration_ns': uncovered_ns - wait_ns, 'call_count': null
+            }
         ], recursive := true)
     from (
         select
@@ -70,9 +79,14 @@ fused as (
         step,
         device,
         unnest([
-            {'metric': kernel_class || ' (Computing)', 'place': kernel_class || ' 1', 'duration_ns': sum(core_ns)::bigint},
-            {'metric': kernel_class || ' (Communication)', 'place': kernel_class || ' 2',
-             'duration_ns': (sum(end_ns - start_ns) - sum(core_ns))::bigint}
+            {
+                'metric': kernel_class || ' (Computing)', 'place': kernel_class || ' 1',
+                'duration_ns': sum(core_ns)::bigint
+            },
+            {
+                'metric': kernel_class || ' (Communication)', 'place': kernel_class || ' 2',
+                'duration_ns': (sum(end_ns - start_ns) - sum(core_ns))::bigint
+            }
         ], recursive := true),
         count(*) as call_count,
         any_value(kernel_class) as parent_metric
@@ -109,5 +123,6 @@ select
 from process_group
 where duration_ns is not null
 union all by name
-select run_id, step, device, 'Computing Time' as branch, parent_metric, 2 as levels, place, metric, duration_ns, call_count
+select
+    run_id, step, device, 'Computing Time' as branch, parent_metric, 2 as levels, place, metric, duration_ns, call_count
 from fused

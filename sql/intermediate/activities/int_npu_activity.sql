@@ -69,7 +69,9 @@ detail as (
     select
         *,
         case
-            when run_id in (select run_id from intermediate.int_track_device where is_told and process_kind = 'task') then device
+            when
+                run_id in (select run_id from intermediate.int_track_device where is_told and process_kind = 'task')
+                then device
         end as track_device
     from staging.stg_kernel_detail
 ),

@@ -25,7 +25,8 @@ crowded as materialized (
     from (
         select run_id, device, stream
         from running
-        qualify end_ns > lead(start_ns) over (partition by run_id, device, stream order by start_ns, end_ns, event_index)
+        qualify
+            end_ns > lead(start_ns) over (partition by run_id, device, stream order by start_ns, end_ns, event_index)
     )
 ),
 
@@ -68,7 +69,7 @@ marked as (
         run.clock_ns,
         run.is_amd,
         run.is_amd and entry.is_copy as is_apart,
-        entry.correlation is null or entry.correlation is distinct from lag(entry.correlation) over lane as is_first
+        entry.correlation is null or (entry.correlation is distinct from lag(entry.correlation) over lane) as is_first
     from entry
     inner join run on entry.run_id = run.run_id
     window lane as (

@@ -38,7 +38,8 @@ select
     case
         when event.event_kind = 'collective'
             then coalesce(
-                nullif(regexp_extract(thread.thread_name, '^Group (.*?) (?:Aicpu )?Communication$', 1), ''), thread.thread_name
+                nullif(regexp_extract(thread.thread_name, '^Group (.*?) (?:Aicpu )?Communication$', 1), ''),
+                thread.thread_name
             )
     end as process_group,
     thread.thread_name,

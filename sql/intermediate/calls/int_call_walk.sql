@@ -83,7 +83,8 @@ select
 from entry
 inner join thread on entry.run_id = thread.run_id and entry.pid = thread.pid and entry.tid = thread.tid
 union all by name
-select run_id, 0 as thread, 0 as row_kind, step as event_index, start_ns, end_ns, -1 as python_id, -1 as python_parent_id
+select
+    run_id, 0 as thread, 0 as row_kind, step as event_index, start_ns, end_ns, -1 as python_id, -1 as python_parent_id
 from intermediate.int_step
 where start_ns is not null
 order by start_ns, row_kind > 0, end_ns desc, event_index

@@ -85,7 +85,8 @@ placed as materialized (
 
 -- In order, from the lowest number: later numbers avoid threads that are taken.
 chosen as (
-    select distinct run_id, pid, 0::bigint as turn, null::bigint as forward_thread, null::varchar as tid, []::varchar[] as taken
+    select distinct
+        run_id, pid, 0::bigint as turn, null::bigint as forward_thread, null::varchar as tid, []::varchar[] as taken
     from placed
     union all
     select

@@ -50,12 +50,24 @@ with
 collective as (
     select
         part.* exclude (input_type, input_elements),
-        coalesce(job.group_name, part.track_group, analysed.process_group, args ->> '$."Process Group Name"', args ->> '$."Process Group Ranks"')
-            as process_group,
+        coalesce(
+            job.group_name,
+            part.track_group,
+            analysed.process_group,
+            args ->> '$."Process Group Name"',
+            args ->> '$."Process Group Ranks"'
+        ) as process_group,
         args ->> '$."Process Group Ranks"' as group_ranks,
         nullif(args ->> '$."Collective name"', '') as recorded_name,
         coalesce(args ->> '$.dtype', case when is_npu then args ->> '$.data_type' end, told.data_type) as data_type,
-        coalesce(case when try_cast(args ->> '$."Group size"' as bigint) > 0 then try_cast(args ->> '$."Group size"' as bigint) end, job.group_size) as group_size,
+        coalesce(
+            case
+                when
+                    try_cast(args ->> '$."Group size"' as bigint) > 0
+                    then try_cast(args ->> '$."Group size"' as bigint)
+            end,
+            job.group_size
+        ) as group_size,
         try_cast(args ->> '$."In msg nelems"' as bigint) as input_elements,
         try_cast(args ->> '$."Out msg nelems"' as bigint) as output_elements,
         case when is_npu then try_cast(args ->> '$.count' as bigint) end as message_elements,
@@ -91,7 +103,8 @@ kind as (
 named as (
     select
         collective.*,
-        coalesce(recorded.kind, lower(collective.recorded_name), annotated.kind, by_kernel.kind, 'unknown') as collective_name,
+        coalesce(recorded.kind, lower(collective.recorded_name), annotated.kind, by_kernel.kind, 'unknown')
+            as collective_name,
         data_type.element_bytes
     from collective
     left join kind as recorded on collective.recorded_name = recorded.name
@@ -105,10 +118,14 @@ sized as (
         *,
         macros.product(coalesce(input_elements, message_elements, told_elements), element_bytes) as input_bytes,
         macros.product(
-            coalesce(output_elements, case when collective_name in ('allreduce', 'broadcast', 'send', 'recv') then message_elements end),
+            coalesce(
+                output_elements,
+                case when collective_name in ('allreduce', 'broadcast', 'send', 'recv') then message_elements end
+            ),
             element_bytes
         ) as output_bytes,
-        collective_name = 'alltoall' and (coalesce(input_split, output_split) is not null or told_elements is not null) as is_uneven,
+        collective_name = 'alltoall'
+        and (coalesce(input_split, output_split) is not null or told_elements is not null) as is_uneven,
         list_sum(try_cast(input_split as bigint[])) as split_sum,
         try_cast(input_split as bigint[])[own_place + 1] as own_split
     from named
@@ -142,7 +159,8 @@ select
     coalesce(
         recorded_sequence,
         row_number() over (
-            partition by run_id, process_group, recorded_sequence is null, is_point_to_point order by start_ns, event_index
+            partition by run_id, process_group, recorded_sequence is null, is_point_to_point
+            order by start_ns, event_index
         ) - 1
     ) as sequence,
     recorded_sequence is not null as has_sequence,
@@ -150,7 +168,8 @@ select
         when recorded_sequence is null then 0
         else
             row_number() over (
-                partition by run_id, process_group, group_ranks, recorded_sequence, collective_name order by start_ns, event_index
+                partition by run_id, process_group, group_ranks, recorded_sequence, collective_name
+                order by start_ns, event_index
             ) - 1
     end as place,
     input_bytes,
@@ -168,7 +187,9 @@ select
     case
         when group_size is null or stays then null
         when collective_name = 'allreduce' then 2.0::double * (group_size - 1) / group_size
-        when collective_name in ('allgather', 'reducescatter', 'alltoall', 'gather', 'scatter') then 1.0::double * (group_size - 1) / group_size
+        when
+            collective_name in ('allgather', 'reducescatter', 'alltoall', 'gather', 'scatter')
+            then 1.0::double * (group_size - 1) / group_size
         else 1.0::double
     end as bus_factor,
     case
@@ -176,7 +197,9 @@ select
         when collective_name in ('allreduce', 'broadcast', 'reduce') then input_bytes <> output_bytes
         when collective_name = 'alltoall' then not is_uneven and input_bytes <> output_bytes
         when collective_name in ('allgather', 'gather') then output_bytes::hugeint <> input_bytes::hugeint * group_size
-        when collective_name in ('reducescatter', 'scatter') then input_bytes::hugeint <> output_bytes::hugeint * group_size
+        when
+            collective_name in ('reducescatter', 'scatter')
+            then input_bytes::hugeint <> output_bytes::hugeint * group_size
     end as is_misfit,
     start_ns,
     duration_ns,

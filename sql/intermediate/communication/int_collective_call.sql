@@ -24,7 +24,8 @@ launch as (
     from intermediate.int_activity_launch as launch
     inner join intermediate.int_host_call as call
         on launch.run_id = call.run_id and coalesce(launch.launch_index, launch.operator_index) = call.event_index
-    where call.call_kind <> 'launch' and (call.run_id, call.pid, call.tid) in (select (run_id, pid, tid) from collective)
+    where
+        call.call_kind <> 'launch' and (call.run_id, call.pid, call.tid) in (select (run_id, pid, tid) from collective)
 ),
 
 -- Annotations count separately: one may end before a launch that its record_param_comms still contains.
@@ -55,12 +56,14 @@ counted as (
 
 -- The innermost open call from each time on; when a call ends, that is the one around it again.
 innermost as (
-    select run_id, pid, tid, is_annotation, from_ns, max_by(call, [call.start_ns, -call.end_ns, call.event_index]) as call
+    select
+        run_id, pid, tid, is_annotation, from_ns, max_by(call, [call.start_ns, -call.end_ns, call.event_index]) as call
     from (
         select
             *,
             last_value(case when change > 0 then counted end ignore nulls) over (
-                partition by run_id, pid, tid, is_annotation, open_count order by from_ns, change, end_ns desc, event_index
+                partition by run_id, pid, tid, is_annotation, open_count
+                order by from_ns, change, end_ns desc, event_index
             ) as call
         from counted
         where open_count > 0
@@ -99,6 +102,6 @@ left join intermediate.int_host_call as operator
         around.run_id = operator.run_id
         and around.operator_index = operator.event_index
         and operator.call_name like 'aten::%'
-        and operator.start_ns >= around.start_ns
+        and around.start_ns <= operator.start_ns
 where operator.event_index is null
 group by around.run_id, around.activity_index

@@ -46,7 +46,10 @@ collective as (
         collective.input_bytes,
         collective.algorithm_bytes,
         case
-            when collective.collective_name in ('allreduce', 'broadcast', 'reduce', 'allgather', 'reducescatter', 'alltoall')
+            when
+                collective.collective_name in (
+                    'allreduce', 'broadcast', 'reduce', 'allgather', 'reducescatter', 'alltoall'
+                )
                 then collective.algorithm_bytes
         end as common_bytes
     from intermediate.int_collective as collective
@@ -78,7 +81,9 @@ placed as (
         case
             when collective.is_point_to_point then null
             when agreed.label is not null then 'place'
-            when collective.has_sequence and count(*) over same = count(distinct collective.member) over same then 'sequence'
+            when
+                collective.has_sequence and count(*) over same = count(distinct collective.member) over same
+                then 'sequence'
         end as matched_by
     from collective
     left join agreed
@@ -89,21 +94,32 @@ placed as (
             and collective.group_ranks is not distinct from agreed.group_ranks
     window same as (
         partition by
-            collective.label, collective.process_group, collective.group_ranks, collective.collective_name, collective.has_sequence,
-            collective.sequence, collective.place
+            collective.label,
+            collective.process_group,
+            collective.group_ranks,
+            collective.collective_name,
+            collective.has_sequence,
+            collective.sequence,
+            collective.place
     )
 ),
 
 -- Back to back is no overlap, since times may be rounded.
 island as (
-    select *, count(*) filter (where coalesce(start_ns >= until_ns, true)) over (
-        partition by label, process_group, group_ranks, collective_name, number, place order by start_ns, end_ns, run_id, event_index
-    ) as island
+    select
+        *,
+        count(*) filter (where coalesce(start_ns >= until_ns, true)) over (
+            partition by label, process_group, group_ranks, collective_name, number, place
+            order by start_ns, end_ns, run_id, event_index
+        ) as island
     from (
-        select *, max(end_ns) over (
-            partition by label, process_group, group_ranks, collective_name, number, place order by start_ns, end_ns, run_id, event_index
-            rows between unbounded preceding and 1 preceding
-        ) as until_ns
+        select
+            *,
+            max(end_ns) over (
+                partition by label, process_group, group_ranks, collective_name, number, place
+                order by start_ns, end_ns, run_id, event_index
+                rows between unbounded preceding and 1 preceding
+            ) as until_ns
         from placed
         where matched_by is null and not is_point_to_point
     )

@@ -30,7 +30,8 @@ with
 described as (
     select
         activity.* exclude (args),
-        macros.unscoped_name(macros.kernel_symbol(macros.kernel_key(activity.kernel_type, activity.activity_name))) as kernel_symbol,
+        macros.unscoped_name(macros.kernel_symbol(macros.kernel_key(activity.kernel_type, activity.activity_name)))
+            as kernel_symbol,
         call.call_index,
         call.annotated_name,
         call.input_type,
@@ -60,9 +61,18 @@ grouped as (
     select
         *,
         case
-            when call_index is not null and (activity_kind = 'memcpy' or is_described and not describes_itself) then 'call ' || call_index
+            when
+                call_index is not null and (activity_kind = 'memcpy' or is_described and not describes_itself)
+                then 'call ' || call_index
             when activity_kind = 'memcpy' and args ->> '$.Seq' is not null
-                then concat_ws(' ', 'sequence', args ->> '$."Process Group Name"', args ->> '$.Seq', args ->> '$."Collective name"')
+                then
+                    concat_ws(
+                        ' ',
+                        'sequence',
+                        args ->> '$."Process Group Name"',
+                        args ->> '$.Seq',
+                        args ->> '$."Collective name"'
+                    )
             else 'event ' || event_index
         end as whole
     from described

@@ -74,10 +74,16 @@ apart as (
 cut as (
     select
         apart.*,
-        coalesce(first.compute_before_ns + greatest(0, least(apart.start_ns, first.end_ns) - greatest(first.start_ns, first.computed_until_ns)), 0)
-            as before_start_ns,
-        coalesce(last.compute_before_ns + greatest(0, least(apart.end_ns, last.end_ns) - greatest(last.start_ns, last.computed_until_ns)), 0)
-            as before_end_ns
+        coalesce(
+            first.compute_before_ns
+            + greatest(0, least(apart.start_ns, first.end_ns) - greatest(first.start_ns, first.computed_until_ns)),
+            0
+        ) as before_start_ns,
+        coalesce(
+            last.compute_before_ns
+            + greatest(0, least(apart.end_ns, last.end_ns) - greatest(last.start_ns, last.computed_until_ns)),
+            0
+        ) as before_end_ns
     from apart
     asof left join kernel as first
         on
@@ -109,9 +115,15 @@ plane as (
 
 -- Every plane with tasks counts, even if it never waits.
 waiting as (
-    select task.run_id, task.step, task.device, task.process_group, min(coalesce(plane.uncovered_ns, 0))::bigint as wait_ns
+    select
+        task.run_id, task.step, task.device, task.process_group, min(coalesce(plane.uncovered_ns, 0))::bigint as wait_ns
     from (
-        select distinct run_id, device, process_group, plane, unnest(case when step is null then [null] else [null, step] end) as step
+        select distinct
+            run_id,
+            device,
+            process_group,
+            plane,
+            unnest(case when step is null then [null] else [null, step] end) as step
         from intermediate.int_collective_task
         where collective_index is not null
     ) as task

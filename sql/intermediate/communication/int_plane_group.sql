@@ -27,7 +27,8 @@ thread as (
         process_group,
         row_number() over (partition by run_id, pid order by try_cast(tid as bigint), tid) as place,
         count(*) filter (where track = 'collective') over (partition by run_id, pid) as group_count,
-        first_value(track) over (partition by run_id, pid order by try_cast(tid as bigint), tid) = 'collective' as is_group_first
+        first_value(track) over (partition by run_id, pid order by try_cast(tid as bigint), tid) = 'collective'
+            as is_group_first
     from (select distinct run_id, pid, tid, track, process_group from event)
 ),
 

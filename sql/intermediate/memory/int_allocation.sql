@@ -53,7 +53,9 @@ recorded as (
     select
         allocation.*,
         case
-            when allocation.operator_name like 'cann::%' and allocation.time_ns < dequeue.end_ns then dequeue.correlation
+            when
+                allocation.operator_name like 'cann::%' and allocation.time_ns < dequeue.end_ns
+                then dequeue.correlation
         end as correlation
     from staging.stg_allocation as allocation
     asof left join staging.stg_dequeue as dequeue
@@ -69,10 +71,16 @@ select
     event.bytes,
     coalesce(operator.call_name, '(no operator)') as operator_name,
     case when event.bytes > 0 and event.next_bytes < 0 then event.next_time_ns - event.time_ns end as held_ns,
-    case when event.address is not null or event.bytes <= 0 then event.bytes > 0 and coalesce(event.next_bytes > 0, false) end
-        as is_allocated_twice,
-    case when event.address is not null or event.bytes >= 0 then event.bytes < 0 and coalesce(event.previous_bytes < 0, true) end
-        as is_unmatched_free,
+    case
+        when
+            event.address is not null or event.bytes <= 0
+            then event.bytes > 0 and coalesce(event.next_bytes > 0, false)
+    end as is_allocated_twice,
+    case
+        when
+            event.address is not null or event.bytes >= 0
+            then event.bytes < 0 and coalesce(event.previous_bytes < 0, true)
+    end as is_unmatched_free,
     event.total_allocated_bytes,
     event.total_reserved_bytes
 from event

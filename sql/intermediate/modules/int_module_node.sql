@@ -32,7 +32,8 @@ operator as materialized (
         operator_name,
         step,
         min(launch_start_ns) as start_ns,
-        string_agg(format('{}: {} ns', kernel_name, duration_ns), chr(10) order by launch_start_ns, event_index) as kernels,
+        string_agg(format('{}: {} ns', kernel_name, duration_ns), chr(10) order by launch_start_ns, event_index)
+            as kernels,
         count(*) as device_activity_count,
         sum(duration_ns)::bigint as duration_ns
     from intermediate.int_module_operator
@@ -111,8 +112,7 @@ node as (
         timed.device_self_duration_ns,
         timed.device_total_duration_ns
     from timed
-    inner join intermediate.int_module_call as call
-        on timed.run_id = call.run_id and timed.module_index = call.event_index
+    inner join intermediate.int_module_call as call on timed.run_id = call.run_id and timed.module_index = call.event_index
     union all by name
     select
         run_id,
@@ -129,15 +129,16 @@ node as (
         duration_ns as device_self_duration_ns,
         duration_ns as device_total_duration_ns
     from operator
-    semi join intermediate.int_module_call as any_call
-        on operator.run_id = any_call.run_id
+    semi join intermediate.int_module_call as any_call on operator.run_id = any_call.run_id
 )
 
 select
     node.run_id,
     row_number() over (
         partition by node.run_id
-        order by node.is_backward, node.start_ns, node.module_index, node.is_operator, node.operator_index, node.operator_name, node.step
+        order by
+            node.is_backward, node.start_ns, node.module_index,
+            node.is_operator, node.operator_index, node.operator_name, node.step
     ) as node,
     node.* exclude (run_id)
 from node

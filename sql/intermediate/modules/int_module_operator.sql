@@ -26,7 +26,9 @@ select
     outermost.event_index as operator_index,
     case
         when outermost.event_index is not null then outermost.operator_name
-        when activity.top_operator_name in ('(graph launch)', '(no launch in the trace)') then activity.top_operator_name
+        when
+            activity.top_operator_name in ('(graph launch)', '(no launch in the trace)')
+            then activity.top_operator_name
         else '(no operator)'
     end as operator_name,
     activity.step,

@@ -18,7 +18,8 @@ caller as (
     where caller_indexes is not null
 )
 
-select caller.run_id, caller.first_index, string_agg(function.function_name, chr(10) order by caller.place) as call_stack
+select
+    caller.run_id, caller.first_index, string_agg(function.function_name, chr(10) order by caller.place) as call_stack
 from caller
 inner join staging.stg_python_function as function
     on caller.run_id = function.run_id and caller.event_index = function.event_index

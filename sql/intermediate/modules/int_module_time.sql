@@ -45,13 +45,13 @@ self as (
     from intermediate.int_device_activity as activity
     left join intermediate.int_activity_module as placed
         on activity.run_id = placed.run_id and activity.event_index = placed.event_index
-    left join intermediate.int_module_call as call
-        on placed.run_id = call.run_id and placed.module_index = call.event_index
+    left join intermediate.int_module_call as call on placed.run_id = call.run_id and placed.module_index = call.event_index
     where activity.quarantine_reason is null
-    group by grouping sets (
-        (activity.run_id, call.module, placed.is_backward),
-        (activity.run_id, activity.step, call.module, placed.is_backward)
-    )
+    group by
+        grouping sets (
+            (activity.run_id, call.module, placed.is_backward),
+            (activity.run_id, activity.step, call.module, placed.is_backward)
+        )
     having grouping(activity.step) = 1 or activity.step is not null
 ),
 
@@ -107,7 +107,8 @@ select
     name.run_id,
     name.step,
     case when name.is_backward then '[ BACKWARD ]' else '' end || coalesce(known.module_path, '') as module_name,
-    case when name.is_backward and known.parent_path is not null then '[ BACKWARD ]' else '' end || known.parent_path as parent_name,
+    case when name.is_backward and known.parent_path is not null then '[ BACKWARD ]' else '' end
+    || known.parent_path as parent_name,
     known.module_class,
     coalesce(known.module_level, 0)::integer as module_level,
     name.is_backward,
@@ -116,14 +117,15 @@ select
     known.first_index,
     case when not name.is_backward and name.module <> 0 then coalesce(host.call_count, 0) end as call_count,
     case when not name.is_backward and name.module <> 0 then coalesce(host.host_duration_ns, 0) end as host_duration_ns,
-    case when size.device_activity_count > 0 then coalesce(device.device_activity_count, 0) end as device_activity_count,
-    case when size.device_activity_count > 0 then coalesce(device.device_self_duration_ns, 0) end as device_self_duration_ns,
-    case when size.device_activity_count > 0 then coalesce(device.device_total_duration_ns, 0) end as device_total_duration_ns
+    case when size.device_activity_count > 0 then coalesce(device.device_activity_count, 0) end
+        as device_activity_count,
+    case when size.device_activity_count > 0 then coalesce(device.device_self_duration_ns, 0) end
+        as device_self_duration_ns,
+    case when size.device_activity_count > 0 then coalesce(device.device_total_duration_ns, 0) end
+        as device_total_duration_ns
 from name
-semi join known as any_known
-    on name.run_id = any_known.run_id
-left join known
-    on name.run_id = known.run_id and name.module = known.module
+semi join known as any_known on name.run_id = any_known.run_id
+left join known on name.run_id = known.run_id and name.module = known.module
 left join intermediate.int_run_size as size on name.run_id = size.run_id
 left join host
     on

@@ -48,7 +48,7 @@ select
     event_index,
     array_to_string([one.kernel for one in kernels], chr(10)) as kernels,
     case
-        when cast(getvariable('max_kernel_num') as bigint) is not null
+        when getvariable('max_kernel_num')::bigint is not null
             then nullif(array_to_string([one.kernel for one in kernels if one.is_own], chr(10)), '')
     end as own_kernels
 from listed

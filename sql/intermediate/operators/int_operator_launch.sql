@@ -21,14 +21,14 @@ nested as materialized (
     select run.run_number, operator.event_index, operator.parent_operator_index
     from intermediate.int_host_call as operator
     inner join intermediate.int_run_number as run on operator.run_id = run.run_id
-    where operator.parent_operator_index is not null and cast(getvariable('max_kernel_num') as bigint) is not null
+    where operator.parent_operator_index is not null and getvariable('max_kernel_num')::bigint is not null
 ),
 
 inside as (
     select run.run_number, launched.operator_index as event_index, launched.activity_index, true as is_own
     from launched
     inner join intermediate.int_run_number as run on launched.run_id = run.run_id
-    where cast(getvariable('max_kernel_num') as bigint) is not null
+    where getvariable('max_kernel_num')::bigint is not null
     union all
     select inside.run_number, nested.parent_operator_index, inside.activity_index, false as is_own
     from inside

@@ -23,11 +23,17 @@ with
 linked as (
     select link.run_id, link.event_index, forward.module_index
     from intermediate.int_backward_link as link
-    inner join intermediate.int_call_walk as forward on link.run_id = forward.run_id and link.forward_index = forward.event_index
+    inner join
+        intermediate.int_call_walk as forward
+        on link.run_id = forward.run_id and link.forward_index = forward.event_index
 ),
 
 device as (
-    select launch.run_id, launch.operator_index, count(*) as activity_count, sum(activity.duration_ns)::bigint as duration_ns
+    select
+        launch.run_id,
+        launch.operator_index,
+        count(*) as activity_count,
+        sum(activity.duration_ns)::bigint as duration_ns
     from intermediate.int_activity_launch as launch
     inner join intermediate.int_device_activity as activity
         on launch.run_id = activity.run_id and launch.event_index = activity.event_index

@@ -20,7 +20,15 @@
 -- @column node_level depth Nesting depth over both sides, 1 for a root
 with
 node as not materialized (
-    select 'operator' as tree, run_id, step, place, event_index as node, parent_operator_index as parent_node, alignment_key, false as is_wrapper
+    select
+        'operator' as tree,
+        run_id,
+        step,
+        place,
+        event_index as node,
+        parent_operator_index as parent_node,
+        alignment_key,
+        false as is_wrapper
     from intermediate.int_operator_sequence
     union all by name
     select 'module call' as tree, run_id, step, node as place, node, parent_node, alignment_key, is_wrapper

@@ -14,7 +14,9 @@
 select
     pair.*,
     case
-        when coalesce(base.is_npu, comparison.is_npu, false) <> coalesce(comparison.is_npu, base.is_npu, false) then 'operator'
+        when
+            coalesce(base.is_npu, comparison.is_npu, false) <> coalesce(comparison.is_npu, base.is_npu, false)
+            then 'operator'
         when coalesce(base.is_npu, comparison.is_npu, false) then 'type'
         else 'kernel'
     end as matched_by

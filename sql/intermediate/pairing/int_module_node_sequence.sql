@@ -35,7 +35,7 @@ select
             else macros.mapped_name(coalesce(class.paired_class, module.module_class))
         end,
         case when scoped.is_operator and class.is_wrapper then class.paired_class end,
-        case when cast(getvariable('use_input_shape') as boolean) then operator.input_shapes end
+        case when getvariable('use_input_shape')::boolean then operator.input_shapes end
     ) as alignment_key,
     coalesce(class.is_wrapper and not scoped.is_operator, false) as is_wrapper
 from scoped

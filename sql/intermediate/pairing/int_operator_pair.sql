@@ -46,14 +46,15 @@ pair as (
         comparison.device_activity_count as comparison_device_activity_count,
         comparison.device_duration_ns as comparison_device_duration_ns,
         base.parent_operator_index is null and comparison.parent_operator_index is null as is_outermost,
-        greatest(base.device_activity_count, comparison.device_activity_count) > cast(getvariable('max_kernel_num') as bigint)
+        greatest(base.device_activity_count, comparison.device_activity_count)
+        > getvariable('max_kernel_num')::bigint
             as is_large,
         coalesce(base.device_activity_count > base.self_activity_count, false)
         or coalesce(comparison.device_activity_count > comparison.self_activity_count, false) as has_inside,
         coalesce(base.self_activity_count > 0, false)
         or coalesce(comparison.self_activity_count > 0, false) as has_own,
         greatest(base_parent.device_activity_count, comparison_parent.device_activity_count)
-        > cast(getvariable('max_kernel_num') as bigint) as is_parent_large
+        > getvariable('max_kernel_num')::bigint as is_parent_large
     from intermediate.int_alignment as alignment
     left join intermediate.int_operator_call as base
         on alignment.base_run_id = base.run_id and alignment.base_node = base.event_index
@@ -62,17 +63,19 @@ pair as (
     left join intermediate.int_operator_call as comparison
         on alignment.comparison_run_id = comparison.run_id and alignment.comparison_node = comparison.event_index
     left join staging.stg_operator_input as comparison_input
-        on alignment.comparison_run_id = comparison_input.run_id and alignment.comparison_node = comparison_input.event_index
+        on
+            alignment.comparison_run_id = comparison_input.run_id
+            and alignment.comparison_node = comparison_input.event_index
     left join intermediate.int_operator_call as base_parent
         on
             alignment.base_run_id = base_parent.run_id
             and alignment.base_parent_node = base_parent.event_index
-            and cast(getvariable('max_kernel_num') as bigint) is not null
+            and getvariable('max_kernel_num')::bigint is not null
     left join intermediate.int_operator_call as comparison_parent
         on
             alignment.comparison_run_id = comparison_parent.run_id
             and alignment.comparison_parent_node = comparison_parent.event_index
-            and cast(getvariable('max_kernel_num') as bigint) is not null
+            and getvariable('max_kernel_num')::bigint is not null
     where alignment.tree = 'operator'
 ),
 
@@ -101,6 +104,8 @@ select
     comparison_operator_name,
     comparison_input_shapes,
     comparison_input_types,
-    case when is_opened then comparison_self_activity_count else comparison_device_activity_count end as comparison_device_activity_count,
-    case when is_opened then comparison_self_device_duration_ns else comparison_device_duration_ns end as comparison_device_duration_ns
+    case when is_opened then comparison_self_activity_count else comparison_device_activity_count end
+        as comparison_device_activity_count,
+    case when is_opened then comparison_self_device_duration_ns else comparison_device_duration_ns end
+        as comparison_device_duration_ns
 from opened

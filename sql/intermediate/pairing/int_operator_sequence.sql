@@ -22,7 +22,7 @@ operator as not materialized (
         operator.step,
         operator.start_ns,
         macros.mapped_name(operator.operator_name) as operator_key,
-        case when cast(getvariable('use_input_shape') as boolean) then operator.input_shapes end as shape_key,
+        case when getvariable('use_input_shape')::boolean then operator.input_shapes end as shape_key,
         case
             when module.is_optimizer then macros.mapped_name(module.module_path)
             when root.is_backward then 'backward'
@@ -37,7 +37,7 @@ operator as not materialized (
         on call.run_id = module.run_id and call.module = module.module
     where
         operator.parent_operator_index is null
-        or (cast(getvariable('max_kernel_num') as bigint) is not null and operator.device_activity_count > 0)
+        or (getvariable('max_kernel_num')::bigint is not null and operator.device_activity_count > 0)
 ),
 
 -- Two branches, so that a filter on the scope reaches the files.
@@ -53,7 +53,13 @@ placed as (
         dense_rank() over (partition by run_id, step order by own_step nulls first) as step_ordinal,
         row_number() over (
             partition by run_id, step
-            order by own_step nulls first, part like 'Optimizer.%', part, start_ns, parent_operator_index nulls first, event_index
+            order by
+                own_step nulls first,
+                part like 'Optimizer.%',
+                part,
+                start_ns,
+                parent_operator_index nulls first,
+                event_index
         ) as place
     from scoped
 )

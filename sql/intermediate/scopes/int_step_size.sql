@@ -54,7 +54,11 @@ outermost as (
 ),
 
 launch_count as (
-    select run_id, step, count(*) as launch_count, count(*) filter (where not has_activity) as launch_without_activity_count
+    select
+        run_id,
+        step,
+        count(*) as launch_count,
+        count(*) filter (where not has_activity) as launch_without_activity_count
     from outermost
     group by run_id, step
 )
@@ -62,11 +66,13 @@ launch_count as (
 select
     step.run_id,
     step.step,
-    case when size.device_activity_count > 0 then coalesce(launch.launch_without_activity_count, 0) = 0 end as is_complete,
+    case when size.device_activity_count > 0 then coalesce(launch.launch_without_activity_count, 0) = 0 end
+        as is_complete,
     step.start_ns,
     step.end_ns - step.start_ns as duration_ns,
     greatest(step.end_ns, activity.last_end_ns) - step.start_ns as duration_with_tail_ns,
-    case when size.device_activity_count > 0 then coalesce(activity.device_activity_count, 0) end as device_activity_count,
+    case when size.device_activity_count > 0 then coalesce(activity.device_activity_count, 0) end
+        as device_activity_count,
     case when size.device_activity_count > 0 then coalesce(activity.device_duration_ns, 0) end as device_duration_ns,
     coalesce(launch.launch_count, 0) as launch_count,
     coalesce(launch.launch_without_activity_count, 0) as launch_without_activity_count
