@@ -23,12 +23,7 @@ with recursive
 known as materialized (select * from intermediate.int_module),
 
 host as (
-    select
-        run_id,
-        step,
-        module,
-        count(*) as call_count,
-        sum(end_ns - start_ns)::bigint as host_duration_ns
+    select run_id, step, module, count(*) as call_count, sum(end_ns - start_ns)::bigint as host_duration_ns
     from intermediate.int_module_call
     group by grouping sets ((run_id, module), (run_id, step, module))
     having grouping(step) = 1 or step is not null
@@ -45,7 +40,8 @@ self as (
     from intermediate.int_device_activity as activity
     left join intermediate.int_activity_module as placed
         on activity.run_id = placed.run_id and activity.event_index = placed.event_index
-    left join intermediate.int_module_call as call on placed.run_id = call.run_id and placed.module_index = call.event_index
+    left join intermediate.int_module_call as call
+        on placed.run_id = call.run_id and placed.module_index = call.event_index
     where activity.quarantine_reason is null
     group by
         grouping sets (
