@@ -25,12 +25,7 @@
 with recursive
 operator as materialized (
     select
-        run_id,
-        module_index,
-        is_backward,
-        operator_index,
-        operator_name,
-        step,
+        run_id, module_index, is_backward, operator_index, operator_name, step,
         min(launch_start_ns) as start_ns,
         string_agg(format('{}: {} ns', kernel_name, duration_ns), chr(10) order by launch_start_ns, event_index)
             as kernels,
@@ -112,7 +107,8 @@ node as (
         timed.device_self_duration_ns,
         timed.device_total_duration_ns
     from timed
-    inner join intermediate.int_module_call as call on timed.run_id = call.run_id and timed.module_index = call.event_index
+    inner join intermediate.int_module_call as call
+        on timed.run_id = call.run_id and timed.module_index = call.event_index
     union all by name
     select
         run_id,
