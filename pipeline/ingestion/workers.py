@@ -76,11 +76,10 @@ def executor(workers: int, progress: Progress | None) -> Iterator[tuple[Executor
     listener.start()
     pool = ProcessPoolExecutor(workers, context, initializer=_start, initargs=(queue if progress else None,))
     try:
-        with pool:
-            try:
-                yield pool, _report
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
+        try:
+            yield pool, _report
+        finally:
+            pool.shutdown(cancel_futures=True)  # waits for the jobs that run: they write into folders of the caller
     finally:
         queue.put(None)
         listener.join()

@@ -23,6 +23,9 @@ _NONE = -1
 SCHEMA = pa.schema(
     [
         ("event_index", pa.int64()),
+        ("position", pa.int64()),
+        ("last_position", pa.int64()),
+        ("is_outermost", pa.bool_()),
         ("module_index", pa.int64()),
         ("is_module_backward", pa.bool_()),
         ("backward_module_index", pa.int64()),
@@ -36,68 +39,69 @@ SCHEMA = pa.schema(
 
 
 class _Operator:
-    """An operator that is open."""
+    """An operator that is open, as its row in the works."""
 
-    __slots__ = ("backward", "count", "duration", "index", "module", "outermost", "self_count", "self_duration")
+    __slots__ = ("around", "backward", "count", "duration", "index", "module", "outermost", "position", "self_work")
 
     def __init__(
-        self, index: int, module: tuple[int, bool], backward: int, outermost: int | None, count: int, duration: int
+        self, stack: list[_Operator], position: int, index: int, forward: int, linked: int, optimizer: int
     ) -> None:
-        self.index, self.module, self.backward = index, module, backward
-        self.outermost = index if outermost is None else outermost
-        self.count = self.self_count = count
-        self.duration = self.self_duration = duration
+        self.position, self.index = position, index
+        self.around = around = stack[-1] if stack else None
+        self.backward: int = around.backward if around and linked == _NONE else linked
+        if forward == _NONE and self.backward != _NONE:
+            self.module: tuple[int, bool] = (self.backward, True)
+        else:
+            self.module = (optimizer if forward == _NONE else forward, False)
+        self.outermost: int = index
+        if around and self.module == stack[0].module:
+            self.outermost = stack[0].index
+        elif around and self.module == around.module:
+            self.outermost = around.outermost
 
-    def row(self) -> tuple[Any, ...]:
-        """Its row, once everything inside of it has its own."""
+    def launched(self, count: int, duration: int) -> None:
+        """Set its own device work, to which that of the operators inside is added."""
+        self.self_work = self.count, self.duration = count, duration
+
+    def close(self, last: int) -> tuple[Any, ...]:
+        """Its row, once everything inside has its own; `last` is the position of the last one."""
+        if self.around:
+            self.around.count += self.count
+            self.around.duration += self.duration
         module, is_backward = self.module
         return (
             self.index,
+            self.position,
+            last,
+            self.around is None,
             None if module == _NONE else module,
             is_backward,
             None if self.backward == _NONE else self.backward,
             self.outermost,
-            self.self_count,
-            self.self_duration,
+            *self.self_work,
             self.count,
             self.duration,
         )
 
 
 def walk_operators(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batches of ROWS to batches of SCHEMA: a row for each operator, when all inside of it have theirs.
+    """Batches of ROWS to batches of SCHEMA: a row for each operator, when everything inside has its own.
 
-    The module is the innermost one around; else, inside a backward operator, that of the innermost one whose forward
-    operator was in a module; else the call of the optimizer. The outermost operator is the outermost one of all, where
-    that is of the same module and pass; else the outermost of those up to the first of another.
+    The module is the innermost one around. Without one, inside a backward operator, it is the module of the innermost
+    operator whose forward operator was in a module; else it is the call of the optimizer. The outermost operator of an
+    operator is the outermost one of all, if that is of the same module and pass; else the outermost one up to the first
+    of another module or pass.
     """
     stack: list[_Operator] = []
+    last = -1
     for batch in batches:
         done: list[tuple[Any, ...]] = []
         for index, parent, forward, linked, optimizer, count, duration in tuples(batch, ROWS):
             while stack and stack[-1].index != parent:
-                done.append(_closed(stack))
-            around = stack[-1] if stack else None
-            backward = around.backward if around and linked == _NONE else linked
-            if forward == _NONE and backward != _NONE:
-                module = (backward, True)
-            else:
-                module = (optimizer if forward == _NONE else forward, False)
-            outermost = None
-            if around:
-                if module == stack[0].module:
-                    outermost = stack[0].index
-                elif module == around.module:
-                    outermost = around.outermost
-            stack.append(_Operator(index, module, backward, outermost, count, duration))
+                done.append(stack.pop().close(last))
+            last += 1
+            operator = _Operator(stack, last, index, forward, linked, optimizer)
+            operator.launched(count, duration)
+            stack.append(operator)
         yield batch_of(done, SCHEMA)
-    yield batch_of([_closed(stack) for _ in range(len(stack))], SCHEMA)
-
-
-def _closed(stack: list[_Operator]) -> tuple[Any, ...]:
-    """Take the innermost operator off the stack; its device work is also that of the one around it."""
-    operator = stack.pop()
-    if stack:
-        stack[-1].count += operator.count
-        stack[-1].duration += operator.duration
-    return operator.row()
+    yield batch_of([stack.pop().close(last) for _ in range(len(stack))], SCHEMA)

@@ -171,6 +171,8 @@ def test_operators_have_the_module_of_their_innermost_and_the_work_of_all_inside
                 outermost = parents[outermost]
         assert row["outermost_index"] == outermost
         inside = [other for other in range(len(shapes)) if place in above(other)]
+        assert [found[other]["position"] for other in inside] == list(range(row["position"], row["last_position"] + 1))
+        assert row["is_outermost"] == (parents[place] == -1)
         assert row["self_activity_count"] == place % 3
         assert row["device_activity_count"] == sum(one % 3 for one in inside)
         assert row["device_duration_ns"] == sum(10 * one for one in inside)

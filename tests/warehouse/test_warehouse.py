@@ -209,7 +209,7 @@ def test_another_client_can_query_all_marts_but_those_that_the_architecture_name
                 assert "align_trees" in str(error)
                 refused.add(view.removeprefix("intermediate."))
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    _, _, told = text.partition("it can query all marts but")
+    _, _, told = text.partition("They can query all marts except")
     assert refused == set(re.findall(r"`(marts\.\w+|int_\w+)`", told.partition("`tracemill sql`")[0]))
     for view in refused:  # and the same through the package
         rows(tmp_path / "house", f"select * from {view if '.' in view else f'intermediate.{view}'} limit 1")

@@ -11,6 +11,9 @@
 -- @walk operators
 -- @column run_id id Run
 -- @column event_index id Position of the call in the file
+-- @column position id Position in the order of the tree of operators, in the run
+-- @column last_position id Position of the last operator nested in it; its own if there is none
+-- @column is_outermost flag Is no operator around it?
 -- @column module_index id Module call that it is in
 -- @column is_module_backward flag Is it part of the backward pass of that call?
 -- @column backward_module_index id Module call of the forward operator, for the innermost operator (itself or around it) that has one
