@@ -3,10 +3,15 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
+ifdef UV
+INSTALL := VIRTUAL_ENV=$(VENV) uv pip install --quiet
+else
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+endif
 DEMO ?= demo-out
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint docs bench test-lowest clean
+.PHONY: help setup demo test lint docs site bench test-lowest clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 14
@@ -16,11 +21,10 @@ setup: $(VENV)/.installed  ## Make .venv and install the package in it, editable
 $(VENV)/.installed: pyproject.toml
 ifdef UV
 	uv venv --allow-existing --python $(PYTHON) $(VENV)
-	VIRTUAL_ENV=$(VENV) uv pip install --quiet --editable '.[dev]'
 else
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 endif
+	$(INSTALL) --editable '.[dev]'
 	@touch $@
 
 demo: setup  ## Make two small traces and compare them
@@ -35,10 +39,19 @@ lint: setup  ## Check style, types and SQL
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/sqlfluff lint --processes 0 sql/staging sql/intermediate sql/marts
+	$(BIN)/sqlfluff lint sql/staging sql/intermediate sql/marts
 
 docs: setup  ## Write the pages that are generated, and the lock of public columns
 	$(BIN)/python -m pipeline.catalog.dictionary
+
+# A page lies in the site where it lies in the repository, so links work in both.
+site: setup  ## Build the documentation site in site/
+	$(INSTALL) --editable '.[site]'
+	rm -rf build/pages
+	mkdir -p build/pages/examples
+	cp -R README.md CONTRIBUTING.md CHANGELOG.md docs build/pages
+	cp examples/*.* build/pages/examples
+	$(BIN)/zensical build --clean --strict
 
 bench: setup  ## Measure every stage on generated traces of 100 MB and 1 GB
 	$(BIN)/python benchmarks/bench.py
@@ -54,4 +67,4 @@ test-lowest:  ## Run the tests of readers and renderers with the lowest dependen
 		warehouse/test_memory_limit))
 
 clean:  ## Remove what the targets above have made
-	rm -rf $(VENV) .venv-lowest $(DEMO) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest $(DEMO) dist build site .pytest_cache .mypy_cache .ruff_cache .hypothesis
