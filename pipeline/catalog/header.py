@@ -20,7 +20,7 @@
 -- @order column desc, column
 -- @rank diff_column, diff_column       (rows rank by the first of these differences that both runs have figures for)
 -- @materialized                        (its rows are computed once per run and kept as Parquet)
--- @walk calls                          (its body's rows go, in order, through this walk of `pipeline.walk`)
+-- @walk calls                          (a walk of `pipeline.walk` computes its rows from those of the body, in order)
 -- @long why                            (why the body has more than 120 lines)
 -- @comparison kernel_comparison        (name of the view that compares these rows of two runs; `declaration.py` has its
 --                                       tags; @sheet, @headline, @position, @requires, @alternative and @counted then
@@ -106,7 +106,7 @@ class View:
     counted: str | None = None
     listed: tuple[str, ...] = ()
     comparison: Declaration | None = None
-    # Name of the walk that the rows of the body go through; the columns are then those of its schema.
+    # The walk that turns the body's rows into the view's; the view then has the columns of the walk's schema.
     walk: str | None = None
     # Why the body is longer than LONGEST_BODY.
     long: str | None = None
@@ -180,7 +180,7 @@ def parse_view(path: Path, layer: str) -> View:
     if view.alternative not in (None, *ALTERNATIVES):
         raise CatalogError(f"{path}: @alternative must be one of {', '.join(ALTERNATIVES)}")
     if view.walk is not None and (view.walk not in walk.NAMES or not view.materialized):
-        raise CatalogError(f"{', '.join(walk.NAMES)}, of a view that is @materialized")
+        raise CatalogError(f"{path}: @walk must be one of {', '.join(walk.NAMES)}, and needs @materialized")
     _check_columns(path, view)
     return view
 

@@ -1,7 +1,7 @@
 """What a format is: how its files are recognised, found and read, and what they belong to.
 
-A module that reads files says so in one `Format`, and `recognition` lists them. A format is a record and not a class to
-derive from: most of it is facts, and the few functions need nothing of one another.
+A module that reads a kind of file declares it as one `Format`, and `recognition` lists all of them. A format is a
+record, not a base class: most of it is facts, and its few functions are independent of each other.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ class Role(Enum):
 
 
 class Extract(Protocol):
-    """Reads a file: yields (raw table, batch), and fills the report. Raises InputError."""
+    """Reads a file: yields (raw table, batch) and fills the report. Raises InputError if it cannot."""
 
     def __call__(self, path: Path, report: Report, means: Means = ALONE) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield the batches."""
+        """Yield (raw table, batch)."""
         ...
 
 
 def never(_: object) -> bool:
-    """Answer no: what most formats do."""
+    """Always answer no, as most formats do."""
     return False
 
 
@@ -48,16 +48,16 @@ def never(_: object) -> bool:
 class Format:
     """One kind of file.
 
-    `detect` tells it by the beginning of the unpacked content. Where that is not enough, `detect_behind` looks further
-    into files that nothing else detects, and `look` gives the role of a file that was detected, None for one that is
-    not of the format after all. `is_empty` tells files that hold no rows before they are read. Those that open a file
-    raise InputError where it is damaged.
+    `detect` recognises a file by the beginning of its unpacked content. If that is not enough, `detect_behind` looks
+    further into files that no format has detected, and `look` returns the role of a detected file, or None if it is not
+    of the format after all. `is_empty` recognises files without rows before they are read. The functions that open a
+    file raise InputError if it is damaged.
 
-    Names only say where to look, and what to report: `suffix` ends the names of all files of the format, of packed ones
-    before the suffix of the compression. Patterns (of regular expressions, in any case) tell names that nothing else
-    has: `names` anywhere in a name, in any folder, and `profile_names` from its start, in the folder of a profile. A
-    file with such a name and in no known format is reported; others are passed over. `is_promised` says whether the
-    settings of a recording promise a file of the format.
+    Names only say where to look and what to report. Names of all files of the format end with `suffix`, before the
+    suffix of a compression. Two patterns (regular expressions that ignore case) match names that only this format has:
+    `names` anywhere in a name, in any folder, and `profile_names` at its start, in the folder of a profile. A file with
+    such a name that has no known format is reported; other unknown files are passed over. `is_promised` says whether
+    the settings of a recording promise a file of the format.
     """
 
     name: str
@@ -74,18 +74,18 @@ class Format:
     is_promised: Callable[[Mapping[str, Any]], bool] = never
 
     def role_of(self, path: Path) -> Role | None:
-        """What a file that was detected belongs to; None for one of something else. Raises InputError."""
+        """What a detected file belongs to; None if it is not of the format after all. Raises InputError."""
         return self.look(path) if self.look else self.role
 
     def may_be(self, name: str) -> bool:
-        """May a file of that name be one, by its suffix?"""
+        """May a file of that name, by its suffix, be of the format?"""
         packed = rf"(?:{COMPRESSED})?" if self.may_be_packed else ""
         return re.search(rf"{re.escape(self.suffix)}{packed}$", name, re.IGNORECASE) is not None
 
     def has_name(self, name: str) -> bool:
-        """Does that name, in any folder, tell such a file?"""
+        """Do only files of the format have such a name, in any folder?"""
         return re.search(self.names, name, re.IGNORECASE) is not None
 
     def has_profile_name(self, name: str) -> bool:
-        """Does that name, in the folder of a profile, tell such a file?"""
+        """Do only files of the format have such a name, in the folder of a profile?"""
         return re.match(self.profile_names, name, re.IGNORECASE) is not None

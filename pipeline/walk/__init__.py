@@ -1,7 +1,7 @@
-"""Walks over sorted rows with a stack: in one pass what SQL would need sweeps and recursion for.
+"""Walks over sorted rows with a stack: they compute in one pass what would take SQL sweeps and recursion.
 
-A view whose header names a walk (`@walk calls`) is the result of its body's rows going through it, in order.
+If a view's header names a walk (`@walk calls`), the walk turns the rows of the view's body, in order, into the view's.
 """
 
-# The walks that there are. They are in `walks`, apart, since they need Arrow, whose import every command would feel.
+# Names of all walks. The walks themselves are in `walks`, since they need Arrow: importing it would slow every command.
 NAMES = ("calls", "operators")

@@ -1,8 +1,9 @@
-"""What is open around each host call: one walk over the calls of all threads, with a stack for each.
+"""Finds what is open around each host call: one walk over the calls of all threads, with stacks for each thread.
 
-Rows come sorted by start, longer first, place in the file. What has ended when a row of its thread starts is popped;
-the top is then the innermost one still open, whatever overlaps what. Calls and Python functions have a stack each.
-Memory is the depth of the stacks and the distinct paths of modules.
+Rows come sorted by start, then the longer first, then by place in the file. When a row starts, calls of its thread that
+have ended are popped from the top of the stack. The top is then the innermost call still open, however calls overlap.
+Calls and Python functions have separate stacks. Memory grows with the depth of the stacks and the number of distinct
+module paths.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ import pyarrow as pa
 
 from pipeline.walk.rows import batch_of, tuples
 
-# Columns of the rows, in order: integers, -1 for none, and the name of a module.
+# Columns of the input rows, in order: integers, with -1 for none, and the name of a module.
 ROWS = ("thread", "row_kind", "event_index", "start_ns", "end_ns", "python_id", "python_parent_id", "module_name")
-# Kinds of rows. The marker of a step comes before what starts with it; its `event_index` is the step.
+# Kinds of rows. A step's marker comes before rows with the same start, and has the step as its `event_index`.
 MARKER, OPERATOR, OPTIMIZER_OPERATOR, CALL, OPTIMIZER_CALL, POINT, FUNCTION, MODULE = range(8)
 _OPERATORS = (OPERATOR, OPTIMIZER_OPERATOR)
 _OPTIMIZERS = (OPTIMIZER_OPERATOR, OPTIMIZER_CALL)
 _NONE = -1
-# Callers that a call stack goes up at most.
+# The most callers in a call stack.
 _STACK_DEPTH = 200
 
 _OF_CALLS = (
@@ -49,7 +50,7 @@ _NO_MODULE = (None,) * (len(_OF_MODULES) + 2)
 
 
 class _Call:
-    """A host call that is open, with what is around it: all of that open at its start."""
+    """An open host call, with what was open around it at its start."""
 
     __slots__ = (
         "covered", "end", "index", "inside", "inside_operator",
@@ -76,7 +77,7 @@ class _Call:
             self.optimizer = self
 
     def row(self) -> tuple[Any, ...]:
-        """Its row, once everything inside of it has its own."""
+        """The result row of the call, once all calls inside it are closed."""
         return (
             self.index,
             self.parent.index if self.parent else None,
@@ -93,7 +94,7 @@ class _Call:
 
 
 class _Function(NamedTuple):
-    """A Python function that is open: the innermost module call that it is in by its callers, and the path of that."""
+    """An open Python function, with the innermost module call among itself and its callers, and that module's path."""
 
     end: int
     python_id: int
@@ -103,7 +104,7 @@ class _Function(NamedTuple):
     caller: _Function | None
 
     def stack(self) -> str:
-        """Indexes of the functions around it and of itself, outermost first."""
+        """Event indexes of its callers and of itself, outermost first."""
         found, function = [self.event], self.caller
         while function is not None and len(found) <= _STACK_DEPTH:
             found.append(function.event)
@@ -112,7 +113,7 @@ class _Function(NamedTuple):
 
 
 class _Thread:
-    """What is open on a thread, outermost first. Below one that is open there may be some that have ended."""
+    """What is open on a thread, outermost first. Below an open call there may be calls that have ended."""
 
     __slots__ = ("calls", "functions", "operators")
 
@@ -122,7 +123,7 @@ class _Thread:
         self.functions: list[_Function] = []
 
     def operators_at(self, start: int) -> tuple[int | None, int | None]:
-        """The innermost and the outermost operator that are open. Those that have ended never are again."""
+        """The innermost and the outermost operator open at `start`. Ended ones at either end are dropped."""
         operators = self.operators
         while operators and operators[-1].end <= start:
             operators.pop()
@@ -131,16 +132,16 @@ class _Thread:
         return (operators[-1].index, operators[0].index) if operators else (None, None)
 
     def close(self) -> tuple[Any, ...]:
-        """Take the innermost call off. Returns its row."""
+        """Pop the innermost call and return its result row."""
         return self.calls.pop().row()
 
 
 class _Functions:
-    """Python functions that are open on any thread, by their numbers, and the paths of modules."""
+    """The open Python functions of all threads, by their numbers, and the module paths seen so far."""
 
     def __init__(self) -> None:
         self._open: dict[int, _Function] = {}
-        # Those that have just ended, or have no length, are around nothing, and may still be recorded as callers.
+        # Functions that have just ended, or have no length, can contain nothing, but may still be recorded as callers.
         self._ended: dict[int, _Function] = {}
         self._ended_at = 0
         self._paths: dict[tuple[int | None, str], int] = {}
@@ -148,9 +149,9 @@ class _Functions:
     def start(
         self, thread: _Thread, event: int, start: int, end: int, python_id: int, parent_id: int, name: str | None
     ) -> tuple[Any, ...] | None:
-        """Open a function. Returns, of a module call: path, parent path, module around, times, name, call stack.
+        """Open a function. For a module call, returns path, parent path, parent module, times, name and call stack.
 
-        The stack is given for the first call of a path.
+        Only the first call of a path has a call stack.
         """
         caller = self._caller(thread.functions, python_id, parent_id, start)
         module, path = (caller.module, caller.path) if caller else (None, None)
@@ -170,13 +171,13 @@ class _Functions:
         return row
 
     def close(self, function: _Function, time: int) -> None:
-        """Forget a function that has ended when something starts at a time."""
+        """Close a function that has ended by `time`, the start of the next row."""
         if self._open.get(function.python_id) is function:
             del self._open[function.python_id]
         self._end(function, time)
 
     def _caller(self, functions: list[_Function], python_id: int, parent_id: int, start: int) -> _Function | None:
-        """The recorded caller, on any thread; where the profiler numbers no functions, the innermost one of its own."""
+        """The recorded caller, on any thread; for functions without numbers, the innermost one open on their thread."""
         around = functions[-1] if functions else None
         if python_id == _NONE or (around is not None and around.python_id == parent_id):
             return around
@@ -190,7 +191,7 @@ class _Functions:
 
 
 def walk_calls(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batches of ROWS to batches of SCHEMA: a row for each call, point and module call, when it is closed."""
+    """Turn batches of ROWS into batches of SCHEMA: one row per call, point and module call, when it is closed."""
     threads: dict[int, _Thread] = {}
     functions = _Functions()
     step_end, step = 0, None

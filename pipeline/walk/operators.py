@@ -1,4 +1,4 @@
-"""Modules and device work of operators: one walk with a stack over the tree of operators."""
+"""Finds the modules and the device work of operators: one walk with a stack over the tree of operators."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from pipeline.walk.rows import batch_of, tuples
 
-# Columns of the rows, in order: integers, -1 for none. Rows come in the order of the tree, parents first.
+# Columns of the input rows, in order: integers, with -1 for none. Rows come in the order of the tree, parents first.
 ROWS = (
     "event_index",
     "parent_operator_index",
@@ -39,7 +39,7 @@ SCHEMA = pa.schema(
 
 
 class _Operator:
-    """An operator that is open, as its row in the works."""
+    """An open operator, with the fields of its result row."""
 
     __slots__ = ("around", "backward", "count", "duration", "index", "module", "outermost", "position", "self_work")
 
@@ -60,11 +60,11 @@ class _Operator:
             self.outermost = around.outermost
 
     def launched(self, count: int, duration: int) -> None:
-        """Set its own device work, to which that of the operators inside is added."""
+        """Set its own device work, to which that of the operators inside it is added later."""
         self.self_work = self.count, self.duration = count, duration
 
     def close(self, last: int) -> tuple[Any, ...]:
-        """Its row, once everything inside has its own; `last` is the position of the last one."""
+        """Its result row, once all operators inside it are closed; `last` is the position of the last of these."""
         if self.around:
             self.around.count += self.count
             self.around.duration += self.duration
@@ -85,12 +85,12 @@ class _Operator:
 
 
 def walk_operators(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batches of ROWS to batches of SCHEMA: a row for each operator, when everything inside has its own.
+    """Turn batches of ROWS into batches of SCHEMA: one row per operator, when all operators inside it are closed.
 
-    The module is the innermost one around. Without one, inside a backward operator, it is the module of the innermost
-    operator whose forward operator was in a module; else it is the call of the optimizer. The outermost operator of an
-    operator is the outermost one of all, if that is of the same module and pass; else the outermost one up to the first
-    of another module or pass.
+    An operator's module is the innermost one around it. Without one it is the module of the forward operator that is
+    linked to it, or else to the nearest operator around it; without that, the call of the optimizer. Its outermost
+    operator is the outermost one around it, if that has the same module and pass; else the outermost one of those
+    directly around it that have the same module and pass.
     """
     stack: list[_Operator] = []
     last = -1

@@ -1,4 +1,4 @@
-"""The walks by name."""
+"""The walks by their names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipeline.walk import calls, operators
 
 @dataclass(frozen=True)
 class Walk:
-    """A function from the batches of one run's rows to batches of `schema`."""
+    """A function that turns batches of one run's rows into batches of `schema`."""
 
     run: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
     schema: pa.Schema

@@ -41,7 +41,7 @@ _KEEPS = "64MiB"
 # Parquet version 2 stores numbers as differences, and the small limit stops dictionaries of columns whose values rarely
 # repeat: a tenth less time, and half of the bytes.
 _FORMAT = "format parquet, parquet_version v2, dictionary_size_limit 4000, compression zstd, compression_level 1"
-# The same, of what a walk has made, and its rows at a time.
+# The same for the results of walks, and how many rows a walk gets at a time.
 _PARQUET: dict[str, Any] = {
     "compression": "zstd",
     "compression_level": 1,
@@ -141,7 +141,7 @@ def _write(view: View, target: Path, memory: RisingMemory, connection: duckdb.Du
 
 
 def _walk(connection: duckdb.DuckDBPyConnection, view: View, walk: Walk, part: Path) -> None:
-    """Write what a walk makes of the rows of a view, a batch at a time."""
+    """Write the result of a walk over a view's rows, a batch at a time."""
     rows = connection.sql(view.body).to_arrow_reader(_WALK_ROWS)
     with pq.ParquetWriter(part, walk.schema, **_PARQUET) as file:
         for batch in walk.run(rows):

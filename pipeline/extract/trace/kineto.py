@@ -160,7 +160,7 @@ def reference(body: bytes) -> pa.Table:
     Numbers in the text must be finite, and nesting no deeper than DEPTH_LIMIT: ijson breaks at anything else.
     """
     try:
-        # In one piece: ijson's time grows with the square of an event that is longer than its buffer.
+        # The whole body is one buffer: ijson's time grows with the square of an event that is longer than its buffer.
         items = list(ijson.items(b"[" + body + b"]", "item", use_float=False, buf_size=len(body) + 2))
     except ijson.JSONError as error:
         raise InvalidChunk from error
