@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 
-class Format(str, Enum):
+class Format(StrEnum):
     """Output formats of `sql`."""
 
     table = "table"
@@ -18,7 +18,7 @@ class Format(str, Enum):
     markdown = "markdown"
 
 
-class Form(str, Enum):
+class Form(StrEnum):
     """Which form of an Ascend profile to read: its database or its text export."""
 
     database = "database"

@@ -212,7 +212,7 @@ def _extract(
             "device_name": report.device_name,
             "base_time_ns": report.base_time_ns,
             "event_count": report.event_count,
-            "ingested_at": dt.datetime.now(dt.timezone.utc).isoformat(timespec="seconds"),
+            "ingested_at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
             "tool_version": VERSION,
         }
         writer.write("run", pa.RecordBatch.from_pylist([row], schema=RAW_TABLES["run"]))

@@ -37,7 +37,7 @@ def writers(wanted: Iterable[str]) -> dict[str, Writer]:
 
 def write_files(result: Comparison, folder: Path, writers: Mapping[str, Writer]) -> list[Path]:
     """Write the files, first into a temporary folder. Raises OutputError if they cannot be written."""
-    stem = f"performance_comparison_result_{dt.datetime.now(dt.timezone.utc):%Y%m%d%H%M%S%f}"
+    stem = f"performance_comparison_result_{dt.datetime.now(dt.UTC):%Y%m%d%H%M%S%f}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".tracemill-", dir=folder) as unfinished:
