@@ -37,7 +37,8 @@ from pathlib import Path
 from pipeline.extract.trace import kineto
 from pipeline.extract.report import Report
 from pipeline.warehouse.partitions import PartitionWriter
-writer = PartitionWriter(Path(sys.argv[2]))
+folder = Path(sys.argv[2])
+writer = PartitionWriter(folder, folder)
 for table, batch in kineto.extract(Path(sys.argv[1]), Report(), lane=sys.argv[3]):
     writer.write(table, batch)
 writer.close()
