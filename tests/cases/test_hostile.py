@@ -36,23 +36,23 @@ def compared(tmp_path, old, new, **options):
 # -- text that is no JSON, or no text ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("literal", ["NaN", "Infinity", "-Infinity", "nan", "-nan", "inf", "-inf", "NAN", "Inf"])
-def test_literals_that_are_not_finite_become_null_and_are_counted(tmp_path, literal):
-    # A gemm of 8 at 200, and at 212 a fill of 3 at a rate that is no number: 4 idle in between.
-    body = (
-        '{"schemaVersion": 1, "traceEvents": ['
-        + traces.event_text(kernel("gemm", 200_000, 8_000))
-        + ', {"ph": "X", "cat": "gpu_memset", "name": "Memset", "pid": 0, "tid": 7, "ts": 212, "dur": 3,'
-        + f' "args": {{"device": 0, "stream": 7, "bytes": 64, "rate": {literal}, "more": [1, {literal}]}}}}]}}'
+def test_literals_that_are_not_finite_become_null_and_are_counted(tmp_path):
+    # A gemm of 8 at 200, and from 212 on fills of 3 at rates that are no numbers, 1 between two: 4 and 1s idle.
+    literals = ["NaN", "Infinity", "-Infinity", "nan", "-nan", "inf", "-inf", "NAN", "Inf"]
+    fills = ", ".join(
+        f'{{"ph": "X", "cat": "gpu_memset", "name": "Memset", "pid": 0, "tid": 7, "ts": {212 + 4 * place}, "dur": 3,'
+        f' "args": {{"device": 0, "stream": 7, "bytes": 64, "rate": {literal}, "more": [1, {literal}]}}}}'
+        for place, literal in enumerate(literals)
     )
+    gemm = traces.event_text(kernel("gemm", 200_000, 8_000))
     path = tmp_path / "odd.json"
-    path.write_text(body)
+    path.write_text(f'{{"schemaVersion": 1, "traceEvents": [{gemm}, {fills}]}}')
     run = ingest(path, tmp_path / "house")
     figures = overall(tmp_path / "house", "odd")
-    assert [figures[m] for m in ("E2E Time", "Computing Time", "SDMA", "Free")] == [15_000, 8_000, 3_000, 4_000]
-    assert [problem.split(" ")[0] for problem in run.problems] == ["2"]
+    assert [figures[m] for m in ("E2E Time", "Computing Time", "SDMA", "Free")] == [47_000, 8_000, 27_000, 12_000]
+    assert [problem.split(" ")[0] for problem in run.problems] == ["18"]
     args = "select args->>'rate' as rate, args->>'bytes' as bytes from raw.event where category = 'gpu_memset'"
-    assert rows(tmp_path / "house", args) == [{"rate": None, "bytes": "64"}]
+    assert rows(tmp_path / "house", args) == [{"rate": None, "bytes": "64"}] * 9
     assert rows(tmp_path / "house", "select status from marts.run") == [{"status": "salvaged"}]
 
 

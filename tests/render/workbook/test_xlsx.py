@@ -181,10 +181,9 @@ def test_rows_follow_one_another_whatever_the_size_of_a_batch(many, tmp_path, mo
     assert names == table.rows.column("kernel_name").to_pylist()
 
 
-@pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"])
-def test_text_that_looks_like_a_formula_stays_text_in_workbook_and_csv(tmp_path, monkeypatch, first):
-    monkeypatch.setattr(xlsx, "SHEET_ROWS", 4)
-    names = [f"{first}{i}" for i in range(4)]
+def test_text_that_looks_like_a_formula_stays_text_in_workbook_and_csv(tmp_path, monkeypatch):
+    names = [f"{first}1" for first in ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")]
+    monkeypatch.setattr(xlsx, "SHEET_ROWS", len(names))
     source = traces.write(tmp_path / "t.json", [kernel(name, 10_000 * i, 5_000) for i, name in enumerate(names)])
     result = pipeline.compare(
         source, source, warehouse=tmp_path / "house", output=tmp_path / "out", choice=pipeline.Choice(only=["kernel"])
@@ -195,10 +194,12 @@ def test_text_that_looks_like_a_formula_stays_text_in_workbook_and_csv(tmp_path,
     assert {row[0].data_type for row in cells(book, "KernelCompare")[2:]} == {"s"}
     with beside.open(encoding="utf-8-sig", newline="") as file:
         header, *lines = csv.reader(file)
-    assert sorted(line[header.index("kernel_name")] for line in lines) == ["'" + name for name in names]
+    assert sorted(line[header.index("kernel_name")] for line in lines) == sorted("'" + name for name in names)
     out = io.StringIO(newline="")
     write_csv(pipeline.query("select kernel_name, -1 as below from marts.kernel", warehouse=tmp_path / "house"), out)
-    assert sorted(csv.reader(io.StringIO(out.getvalue(), newline="")))[:4] == [["'" + name, "-1"] for name in names]
+    assert sorted(csv.reader(io.StringIO(out.getvalue(), newline="")))[: len(names)] == sorted(
+        ["'" + name, "-1"] for name in names
+    )
 
 
 def test_text_that_is_no_formula_is_not_marked():
