@@ -34,6 +34,15 @@ pair as (
     where activity.activity_kind = 'kernel'
 ),
 
+-- Most patterns look for a text anywhere in the name; finding that takes a tenth of the time of a glob.
+candidate as (
+    select
+        *,
+        lower(pattern) as glob_pattern,
+        case when regexp_full_match(pattern, '\*[^*?\[\\]+\*') then lower(trim(pattern, '*')) end as literal
+    from seeds.kernel_class
+),
+
 kernel_rule as (
     select name.kernel_name, min_by(candidate, candidate.rule_order) as matched
     from (
@@ -43,21 +52,32 @@ kernel_rule as (
             lower(macros.unscoped_name(macros.kernel_symbol(kernel_name))) as symbol
         from (select distinct kernel_name from pair)
     ) as name
-    inner join seeds.kernel_class as candidate
+    inner join candidate
         on
             candidate.subject <> 'operator'
-            and case when candidate.subject = 'kernel' then name.whole_name else name.symbol end
-            glob lower(candidate.pattern)
+            and case
+                when candidate.literal is not null and candidate.subject = 'kernel'
+                    then contains(name.whole_name, candidate.literal)
+                when candidate.literal is not null then contains(name.symbol, candidate.literal)
+                when candidate.subject = 'kernel' then name.whole_name glob candidate.glob_pattern
+                else name.symbol glob candidate.glob_pattern
+            end
     group by name.kernel_name
 ),
 
 operator_rule as (
     select name.operator_name, min_by(candidate, candidate.rule_order) as matched
-    from (select distinct operator_name from pair) as name
-    inner join seeds.kernel_class as candidate
+    from (
+        select operator_name, lower(macros.unscoped_name(operator_name)) as whole_name
+        from (select distinct operator_name from pair)
+    ) as name
+    inner join candidate
         on
             candidate.subject = 'operator'
-            and lower(macros.unscoped_name(name.operator_name)) glob lower(candidate.pattern)
+            and case
+                when candidate.literal is null then name.whole_name glob candidate.glob_pattern
+                else contains(name.whole_name, candidate.literal)
+            end
     group by name.operator_name
 ),
 
