@@ -7,6 +7,7 @@ difference of a sum, a side without a row counts as 0; any other difference is t
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -38,12 +39,7 @@ _PARAMETERS = "base_run, base_number, comparison_run, comparison_number"
 def with_comparisons(views: Sequence[View], others: Mapping[str, View], templates: Path) -> list[View]:
     """The views and the comparisons that they declare. Raises CatalogError if a declaration is incomplete."""
     known = {**others, **{view.qualified: view for view in views}}
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(templates),
-        undefined=jinja2.StrictUndefined,
-        autoescape=False,  # noqa: S701  (it writes SQL, and all names in it have passed the contract)
-    )
-    template = environment.get_template("comparison.sql.j2")
+    template = _environment(templates).get_template("comparison.sql.j2")
     found = []
     for view in views:
         if view.comparison is None:
@@ -53,6 +49,16 @@ def with_comparisons(views: Sequence[View], others: Mapping[str, View], template
         found.append(own)
         found.append(_comparison(view, view.comparison, known, template))
     return found
+
+
+@functools.cache
+def _environment(templates: Path) -> jinja2.Environment:
+    """Templates of a folder. It compiles each once, and again if the file has changed."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(templates),
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,  # noqa: S701  (it writes SQL, and all names in it have passed the contract)
+    )
 
 
 def _comparison(view: View, declared: Declaration, known: Mapping[str, View], template: jinja2.Template) -> View:

@@ -30,6 +30,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,7 +140,13 @@ class Macro:
 
 def parse_view(path: Path, layer: str) -> View:
     """Read the file of a view of that layer. Raises CatalogError if the header breaks the contract."""
-    comment, body = _split(path)
+    return _view(path, layer, path.read_text(encoding="utf-8"))
+
+
+# As many files as there are, several times over: a process that opens warehouse after warehouse parses them once.
+@functools.lru_cache(maxsize=1024)
+def _view(path: Path, layer: str, text: str) -> View:
+    comment, body = _split(path, text)
     prose, tags = _tags(path, comment)
     summary, _, rules = prose.partition("\n\n")
     columns = tuple(_column(path, text) for name, text in tags if name == "column")
@@ -187,15 +194,15 @@ def parse_view(path: Path, layer: str) -> View:
 
 def parse_macro(path: Path) -> Macro:
     """Read a macro's file: a comment, then `name(arguments) as expression`."""
-    comment, body = _split(path)
+    comment, body = _split(path, path.read_text(encoding="utf-8"))
     signature, separator, expression = body.partition(" as")
     if not separator or not signature.startswith(path.stem + "("):
         raise CatalogError(f"{path}: the body must be `{path.stem}(…) as …`")
     return Macro(path.stem, " ".join(comment.split()), signature.strip(), expression.strip(), references(body))
 
 
-def _split(path: Path) -> tuple[str, str]:
-    lines = path.read_text(encoding="utf-8").splitlines()
+def _split(path: Path, text: str) -> tuple[str, str]:
+    lines = text.splitlines()
     size = next((i for i, line in enumerate(lines) if not line.startswith("--")), len(lines))
     comment = "\n".join(line[2:].removeprefix(" ") for line in lines[:size])
     body = "\n".join(lines[size:]).strip().removesuffix(";")
