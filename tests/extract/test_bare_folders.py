@@ -121,6 +121,8 @@ BROKEN = b"SQLite format 3\0" + b"damaged" * 1_000
         ({"trace_view__json": b"{}"}, "missing_table trace_view.json"),
         ({"trace_view__json": TRACE.encode(), "op_statistic__csv": b"\n"}, "unreadable_file op_statistic.csv"),
         ({"trace_view__json": TRACE.encode(), "op_statistic__csv": b"a,b\n1,2\n"}, "unreadable_file op_statistic.csv"),
+        ({"trace_view__json": TRACE.encode(), "op_statistic__csv__gz": b"\x1f\x8b\x08garbage"},
+         "unreadable_file op_statistic.csv.gz"),
         ({"trace_view__json": TRACE.encode(), "analysis__db": BROKEN}, "unreadable_file analysis.db"),
         ({"trace_view__json": TRACE.encode(), "ascend_pytorch_profiler_0__db": BROKEN},
          "unreadable_file ascend_pytorch_profiler_0.db"),

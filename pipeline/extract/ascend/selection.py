@@ -105,12 +105,11 @@ def _family(root: Path) -> str:
 def _content(files: Iterable[Path]) -> _Content:
     content = _Content({}, {}, {})
     # Other files of a profile are passed over: logs, raw data.
-    suffixes = (*(known.suffix for known in recognition.FORMATS), ".json.gz")
     for file in files:
         found = _known(file)
         if found is not None:
             content.known[file] = found
-        elif file.name.lower().endswith(suffixes):
+        elif any(known.may_be(file.name) for known in recognition.FORMATS):
             text = _beginning(file)
             if not file.stat().st_size or text == b"[]":
                 content.troubles.setdefault("empty_file", []).append(file.name)
