@@ -104,7 +104,7 @@ def find_sources(path: Path, prefer: str = FORMS[0]) -> Found:
     traces = [found for file in files if file not in old and _may_be_run(file.name) and (found := _trace(file))]
     both = sorted((*profiles, *traces, *_refused(old), *unreadable), key=lambda found: found.path)
     sources = tuple(found for found in both if isinstance(found, Source))
-    left_out = _told([found for found in both if isinstance(found, LeftOut)], sources)
+    left_out = _reported([found for found in both if isinstance(found, LeftOut)], sources)
     if not sources:
         looked = f"looked for .json, plain or packed, with trace events, for {OUTPUT} and for exports of msprof"
         raise InputError(f"{path}: no trace in this folder ({'; '.join(map(str, left_out)) or looked})")
@@ -130,8 +130,8 @@ def _profiles(found: list[Folder | LeftOut], prefer: str) -> tuple[list[Source |
     return profiles, owned
 
 
-def _told(left_out: list[LeftOut], sources: tuple[Source, ...]) -> tuple[LeftOut, ...]:
-    """What is left out, but for folders that something is read from, and for files of a folder that is told itself."""
+def _reported(left_out: list[LeftOut], sources: tuple[Source, ...]) -> tuple[LeftOut, ...]:
+    """What is left out, without folders that something is read from, and files of folders that are reported as such."""
     read = {parent for source in sources for parent in source.path.parents}
     known = {found.path for found in left_out}
     return tuple(found for found in left_out if found.path not in read and not known & set(found.path.parents))
@@ -145,7 +145,7 @@ def _is_mindinsights(file: Path) -> bool:
         return True
     try:
         return file.name.lower().endswith(".json") and mindinsight.is_one(file.name, beginning(file))
-    except InputError:  # told where it is read
+    except InputError:  # reported where it is read
         return False
 
 

@@ -24,7 +24,7 @@ def read_csv(path: Path, layout: Layout, report: Report, means: Means) -> Iterat
     """Yield (raw table, batch) of a CSV file, all cells read as text and typed by the layout.
 
     Rows with another number of cells than the header are dropped and counted; a file that ends inside a quoted cell is
-    truncated; one without rows is told. Raises InputError where the file has no header.
+    truncated; one without rows is reported. Raises InputError where the file has no header.
     """
     stream = ByteStream(path, means.progress)
     blocks = stream.blocks()

@@ -1,10 +1,10 @@
 """Databases of Ascend profilers: `ascend_pytorch_profiler_*.db`, `ascend_mindspore_profiler_*.db`, `msmonitor_*.db` and
 `msprof_*.db`; and of the analysis that CANN writes beside: `analysis.db`, `communication_analyzer.db`.
 
-What a database is, its tables tell, not its name.
+The tables of a database identify it, not its name.
 
 Their rows become what the text export has: events on tracks named by process and thread, flows between them, and rows
-of the CSVs. So nothing behind the extractor knows which of the two a run came from.
+of the CSVs. So nothing after the extractor knows which of the two a run came from.
 """
 
 from __future__ import annotations

@@ -261,7 +261,7 @@ def _collective_tasks(database: SqliteFile) -> Rows:
         left join ENUM_HCCL_LINK_TYPE as link on link.id = part.linkType
         where kind.value <> 'N/A'"""
     needed = "COMMUNICATION_TASK_INFO COMMUNICATION_OP TASK STRING_IDS ENUM_HCCL_TRANSPORT_TYPE ENUM_HCCL_LINK_TYPE"
-    told = ("src rank", "dst rank", "size(Byte)", "transport type", "link type")
+    kept = ("src rank", "dst rank", "size(Byte)", "transport type", "link type")
     for rows in database.rows(needed, query):
         threads = {(row["place"], row["plane"]) for row in rows}
         events = [
@@ -270,5 +270,5 @@ def _collective_tasks(database: SqliteFile) -> Rows:
         ]
         for row in rows:
             tid = str(row["place"] * _PLANES + 1 + row["plane"])
-            events.append(_complete(row, pid="HCCL", tid=tid, args=json.dumps({key: row[key] for key in told})))
+            events.append(_complete(row, pid="HCCL", tid=tid, args=json.dumps({key: row[key] for key in kept})))
         yield events

@@ -67,7 +67,7 @@ def _files(folder: Path) -> tuple[Path, ...]:
 
 
 def _in_order(file: Path) -> list[tuple[int, str]]:
-    """Slices by number, so that the tenth comes behind the second."""
+    """Key that sorts slices by number, so that the tenth comes after the second."""
     return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", file.name)]
 
 
@@ -113,5 +113,5 @@ def _of_tables(folder: Path) -> tuple[Path, ...]:
 def _format_of(file: Path) -> Format | None:
     try:
         return format_of(file)
-    except InputError:  # told where it is read
+    except InputError:  # reported where it is read
         return None

@@ -76,9 +76,9 @@ def select(folder: Folder, prefer: str) -> Selection | LeftOut:
         return LeftOut(folder.root, _nothing(content))
     is_database = any(known[file].is_database and known[file].role is Role.TRACE for file in chosen)
     if not is_database:
-        told = [name for names in troubles.values() for name in names]
+        reported = [name for names in troubles.values() for name in names]
         missing = _missing([known[file] for file in chosen], folder, about)
-        if lacking := [name for name in missing if not any(fnmatch(file, f"{name}*") for file in told)]:
+        if lacking := [name for name in missing if not any(fnmatch(file, f"{name}*") for file in reported)]:
             troubles["missing_table"] = lacking
     for file, found in known.items():
         if note is None and file not in chosen:
@@ -87,7 +87,7 @@ def select(folder: Folder, prefer: str) -> Selection | LeftOut:
     said = [f"{', '.join(names)} ({reason})" for reason, names in unread.items()]
     notes = [note, f"{folder.root.name}: not read: {'; '.join(said)}" if said else None]
     files = [file for file in chosen if file not in about]
-    # The trace first: rows of the tables are numbered behind its events.
+    # The trace first: rows of the tables are numbered after its events.
     files.sort(key=lambda file: known[file].role is not Role.TRACE)
     return Selection(
         (*files, *dict.fromkeys(about)),
@@ -211,7 +211,7 @@ def _missing(there: Collection[_Known], folder: Folder, about: Iterable[Path]) -
 
 
 def _settings(file: Path) -> dict[str, Any]:
-    """Settings of the recording, without their nesting; none where the file is damaged, which its reader tells."""
+    """Settings of the recording, without their nesting; none if the file is damaged, which its reader reports."""
     try:
         known = json.loads(file.read_bytes())
     except (ValueError, RecursionError):

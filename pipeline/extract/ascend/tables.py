@@ -44,7 +44,7 @@ def _table(
     mindspore: Layout | None = None,
     is_promised: Callable[[Mapping[str, Any]], bool] = never,
 ) -> Format:
-    """One kind of CSV file: the columns that tell it (all of any group, none of `lacks`), and what becomes of its rows.
+    """One kind of CSV file: the columns that identify it (all of a group, none of `lacks`), and the layout of its rows.
 
     `mindspore` is the layout of the same columns where MindSpore has written them.
     """
@@ -126,7 +126,7 @@ kernel_details = _table(
     (("Name", "Accelerator Core", "Duration(us)"), ("Op Name", "Task Type", "Task Duration(us)")),
     role=Role.TASKS,
 )
-# `task_time_*.csv`: all tasks of a device, without types; which of them are kernels the staging view tells.
+# `task_time_*.csv`: all tasks of a device, without types; the staging view decides which of them are kernels.
 task_time = _table(
     "task_time",
     Layout(
