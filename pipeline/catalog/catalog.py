@@ -10,6 +10,7 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+from pipeline import walk
 from pipeline.catalog.comparison import with_comparisons
 from pipeline.catalog.header import VIEW_LAYERS, Macro, View, parse_macro, parse_view
 from pipeline.catalog.own import with_own_views
@@ -98,7 +99,8 @@ class Catalog:
         for macro in self._ordered_macros():
             found[f"macros.{macro.name}"] = _digest(macro.signature, macro.body, *_read(found, macro.references))
         for name, view in self.views.items():
-            found[name] = _digest(view.body, *_read(found, view.references))
+            code = [walk.source(view.walk)] if view.walk else []
+            found[name] = _digest(view.body, *code, *_read(found, view.references))
         return found
 
     @cached_property

@@ -165,7 +165,8 @@ class _Functions:
             row = (own_path, path, module, start, end, name, function.stack() if own_path == number else None)
         if end > start:
             thread.functions.append(function)
-            self._open[python_id] = function
+            if python_id != _NONE:
+                self._open[python_id] = function
         else:
             self._end(function, start)
         return row
@@ -179,8 +180,10 @@ class _Functions:
     def _caller(self, functions: list[_Function], python_id: int, parent_id: int, start: int) -> _Function | None:
         """The recorded caller, on any thread; for functions without numbers, the innermost one open on their thread."""
         around = functions[-1] if functions else None
-        if python_id == _NONE or (around is not None and around.python_id == parent_id):
+        if python_id == _NONE or (around is not None and around.python_id == parent_id != _NONE):
             return around
+        if parent_id == _NONE:
+            return None
         return self._open.get(parent_id) or (self._ended.get(parent_id) if self._ended_at == start else None)
 
     def _end(self, function: _Function, time: int) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from pipeline import walk
 from pipeline.catalog.catalog import Catalog, sql_folder
 from pipeline.catalog.dictionary import data_dictionary
 from pipeline.catalog.graph import view_graph
@@ -155,6 +156,15 @@ def test_a_fingerprint_follows_what_a_view_reads(tmp_path):
     assert "marts.kernel" not in changed
     assert Catalog(folder).fingerprint != Catalog().fingerprint
     assert Catalog().fingerprint == Catalog().fingerprint
+
+
+def test_a_fingerprint_follows_the_code_of_a_walk(monkeypatch):
+    before = Catalog().fingerprints
+    monkeypatch.setattr(walk, "source", lambda name: f"another {name}")
+    after = Catalog().fingerprints
+    changed = {name for name in before if before[name] != after[name]}
+    assert {"intermediate.int_call_walk", "intermediate.int_operator_walk", "marts.module"} <= changed
+    assert "staging.stg_event" not in changed
 
 
 def test_a_macro_is_named_after_its_file(tmp_path):

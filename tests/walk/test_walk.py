@@ -124,6 +124,16 @@ def test_a_recorded_caller_further_up_is_the_one_that_counts():
     assert {place: found[place]["module_index"] for place in (0, 1, 10, 11)} == {0: 0, 1: 1, 10: 0, 11: 1}
 
 
+def test_a_numbered_function_without_a_caller_is_a_root_beside_functions_without_numbers():
+    rows = [
+        (1, calls.MODULE, 0, 0, 40, -1, -1, "Net_0"),
+        (1, calls.MODULE, 1, 5, 20, 7, -1, "Linear_0"),
+        (2, calls.MODULE, 2, 6, 20, 8, -1, "Linear_1"),
+    ]
+    found = walked("calls", calls.ROWS, rows)
+    assert [found[place]["parent_module_index"] for place in range(3)] == [None, None, None]
+
+
 def test_an_unknown_caller_makes_a_root():
     rows = [(1, calls.MODULE, 0, 0, 30, 1, -1, "Net_0"), (1, calls.MODULE, 1, 5, 20, 2, 99, "Linear_0")]
     assert walked("calls", calls.ROWS, rows)[1]["parent_module_index"] is None
