@@ -28,6 +28,7 @@ from pipeline.warehouse.querypool import query_pool
 from pipeline.warehouse.warehouse import Warehouse
 
 if TYPE_CHECKING:
+    from pipeline.catalog.header import View
     from pipeline.extract.source import Source
 
 DEFAULT_WAREHOUSE = "tracemill-warehouse"
@@ -48,10 +49,11 @@ def ingest(
 ) -> list[Ingested]:
     """Ingest traces and profile folders (or folders that contain them), each as one run.
 
-    `label` names the execution and is the same for all sources. If their names show several serving stages
-    (`…-TP-0-EXTEND`, `…-TP-0-DECODE`), the stage is appended to the label. Without `label` each run is named after its
-    file or folder. Anything in a folder that looks like a profile but is not read causes a LeftOutWarning, or an error
-    with `strict`. Raises InputError for the first source that cannot be read; runs ingested before it stay.
+    Results are computed as well, unless `options.lazy`. `label` names the execution and is the same for all sources.
+    If their names show several serving stages (`…-TP-0-EXTEND`, `…-TP-0-DECODE`), the stage is appended to the label.
+    Without `label` each run is named after its file or folder. Anything in a folder that looks like a profile but is
+    not read causes a LeftOutWarning, or an error with `strict`. Raises InputError for the first source that cannot be
+    read; runs ingested before it stay.
     """
     from pipeline.extract.filename import labels_of  # noqa: PLC0415
 
@@ -62,7 +64,8 @@ def ingest(
     several = label is not None and len(found) > 1
     labels = labels_of([source.path for source in found], [source.name for source in found], label)
     wanted = [(source, storable(name)) for source, name in zip(found, labels, strict=True)]
-    done = ingest_sources(house, wanted, several, options)
+    problem = [house.catalog.mart("problem")] if options.strict else []
+    done = ingest_sources(house, wanted, several, options, problem if options.lazy else None)
     house.refresh()
     return done
 
@@ -88,8 +91,9 @@ def compare(
     choice, options = choice or Choice(), options or ReadOptions()
     house = _warehouse(warehouse, options.memory, choice.own_views)
     views = choice.views(house.catalog)
-    run_ids, read_notes = _runs_of(house, (base, comparison), options)
-    with house.open_up_to_date(sorted(set(run_ids))) as connection:
+    read = [*views, *choice.also_read(house.catalog, views)]
+    run_ids, read_notes = _runs_of(house, (base, comparison), options, read)
+    with house.open_up_to_date(sorted(set(run_ids)), read) as connection:
         _tell_refused(house)
         views = [view for view in views if str(view.file) not in house.refused]
         views = choice.without_alternative(connection, views, run_ids)
@@ -115,15 +119,20 @@ def compare(
     return replace(result, files=tuple(write_files(result, Path(output), to_write)))
 
 
-def _runs_of(house: Warehouse, given: Sequence[PathLike], options: ReadOptions) -> tuple[list[str], list[str]]:
-    """Run ids of what a user gave as paths, ids or labels, and notes on the runs that were ingested from paths."""
+def _runs_of(
+    house: Warehouse, given: Sequence[PathLike], options: ReadOptions, views: Sequence[View]
+) -> tuple[list[str], list[str]]:
+    """Run ids of what a user gave as paths, ids or labels, and notes on the runs that were ingested from paths.
+
+    Results of these runs are computed as far as `views` read them.
+    """
     sources = {one: source for one in given if (source := _source(house, one, options)) is not None}
     if options.flow_category is not None and not sources:
         raise UsageError(
             "--gpu-flow-cat says how to read a trace, and both runs are in the warehouse already; use it with `ingest`"
         )
     wanted = [(source, storable(source.name)) for source in sources.values()]
-    done = ingest_sources(house, wanted, False, options)
+    done = ingest_sources(house, wanted, False, options, views)
     ingested = dict(zip(sources, (run.run_id for run in done), strict=True))
     run_ids = [ingested.get(one) or _known_run(house, os.fspath(one)) for one in given]
     return run_ids, [run.note for run in done if run.note]
@@ -213,7 +222,7 @@ def table(view: str, *, run: str | None = None, warehouse: PathLike | None = Non
     found = house.catalog.mart(view)
     parameters = {"run": _known_run(house, run)} if run else {}
     where = "where run_id = $run" if run else ""
-    with house.open_up_to_date() as connection:
+    with house.open_up_to_date(views=[found]) as connection:
         return ResultTable(
             found, fetch(connection, f"select * from {found.qualified} {where} order by {found.order}", parameters)
         )

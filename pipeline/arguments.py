@@ -41,6 +41,10 @@ ViewsOption = Annotated[
 StrictOption = Annotated[
     bool, typer.Option("--strict", help="Fail if a trace had to be mended, or if one in a folder was left out.")
 ]
+LazyOption = Annotated[
+    bool,
+    typer.Option("--lazy", help="Only read the traces; results are computed when a comparison or query needs them."),
+]
 MemoryOption = Annotated[
     str | None,
     typer.Option("--memory", metavar="SIZE", help="Memory for DuckDB, such as 2GB (default: half of the machine)."),

@@ -22,6 +22,7 @@ from pipeline.arguments import (
     Form,
     Format,
     InputShapeOption,
+    LazyOption,
     MaxKernelOption,
     MemoryOption,
     ModulesOption,
@@ -123,13 +124,14 @@ def ingest(
     strict: StrictOption = False,
     prefer: PreferOption = Form.database,
     gpu_flow_cat: FlowOption = None,
+    lazy: LazyOption = False,
     memory: MemoryOption = None,
     workers: WorkersOption = 0,
     debug: DebugOption = False,
 ) -> None:
     """Read traces into the warehouse, each as one run."""
     with errors(debug), progress_bars() as progress:
-        options = pipeline.ReadOptions(strict, prefer.value, gpu_flow_cat, memory, workers, progress)
+        options = pipeline.ReadOptions(strict, prefer.value, gpu_flow_cat, memory, workers, progress, lazy)
         done = pipeline.ingest(runs, label=label, warehouse=warehouse, options=options)
     with errors(debug), printing():
         for run in done:

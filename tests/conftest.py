@@ -1,11 +1,9 @@
-"""Settings of hypothesis, and the views of a new warehouse, made once for all tests."""
+"""Settings of hypothesis, and a cache of views that only tests use."""
 
 import os
 
 import pytest
 from hypothesis import settings
-
-from pipeline.warehouse.warehouse import Warehouse
 
 # The same examples at each run of the checks, new ones at each run of a developer.
 settings.register_profile("checks", derandomize=True)
@@ -14,19 +12,8 @@ if os.environ.get("CI"):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def views_of_a_new_warehouse(tmp_path_factory):
-    """Every warehouse that a test begins takes the views over from one without runs: making them takes a second."""
-    empty = Warehouse(tmp_path_factory.mktemp("empty"))
-    begun = []
-
-    def previous(self):
-        if self.database.exists():
-            return self.database
-        if not begun:  # by the first test that needs it; most need none
-            begun.append(empty)
-            empty.refresh()
-        return empty.database
-
+def cache_of_the_tests(tmp_path_factory):
+    """One user cache for the processes of all tests, so that they make the views of the catalog once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Warehouse, "_previous", previous)
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp().parent / "cache"))
         yield

@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "catalog": FOUNDATION | {"catalog", "alignment", "walk"},
     "extract": FOUNDATION | {"extract"},
     "warehouse": FOUNDATION | {"warehouse", "catalog", "alignment", "walk"},
-    "ingestion": FOUNDATION | {"ingestion", "extract", "warehouse"},
+    "ingestion": FOUNDATION | {"ingestion", "extract", "warehouse", "catalog"},
     "comparison": FOUNDATION | {"comparison", "catalog", "warehouse"},
     "render": FOUNDATION | {"render", "catalog", "comparison"},
     "api": FOUNDATION | {"ingestion", "comparison", "extract", "warehouse", "catalog", "render"},

@@ -84,6 +84,10 @@ class Catalog:
                 wanted |= view.references
         return [view for name, view in self.views.items() if name in wanted]
 
+    def results(self, views: Iterable[View]) -> list[View]:
+        """The results kept per run that these views are or read, directly or indirectly, in the order of computing."""
+        return [view for view in self.read_by(views) if view.materialized]
+
     def mart(self, name: str) -> View:
         """The public view of that name. Raises UsageError, which lists all names, if there is none."""
         view = self.views.get(f"marts.{name.removeprefix('marts.')}")

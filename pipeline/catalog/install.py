@@ -21,34 +21,45 @@ _DUCKDB_TYPE = {pa.int64(): "BIGINT", pa.string(): "VARCHAR", pa.bool_(): "BOOLE
 Partitions = Mapping[str, Sequence[Path]]
 
 
-def install(
-    connection: duckdb.DuckDBPyConnection, catalog: Catalog, partitions: Partitions, *, comments: bool = True
-) -> None:
+def install(connection: duckdb.DuckDBPyConnection, catalog: Catalog, partitions: Partitions) -> None:
     """Create the relations of the catalog over the given files; a materialised view without files has no rows.
 
     Raises CatalogError if a header disagrees with the columns that DuckDB returns.
     """
-    install_foundation(connection, catalog, partitions)
+    _install_foundation(connection, catalog, partitions)
     built_in = [view for view in catalog.views.values() if view.file is None]
     for view in built_in:
         create_view(connection, view, partitions.get(view.qualified, ()))
     check_columns(connection, built_in)
     for view in built_in:
         _create_macro_of_steps(connection, catalog, view)
-    if comments:
-        _comment(connection, built_in)
+    _comment(connection, built_in)
 
 
-def install_partitions(connection: duckdb.DuckDBPyConnection, catalog: Catalog, partitions: Partitions) -> None:
-    """In a database that `install` has made, point the relations that read files at other files."""
-    install_alignment(connection)
+def install_partitions(
+    connection: duckdb.DuckDBPyConnection,
+    catalog: Catalog,
+    partitions: Partitions,
+    missing: Mapping[str, Sequence[str]],
+) -> None:
+    """In a database that `install` has made, point the relations that read files at other files.
+
+    `missing` names, by view, the runs that lack a result. Such a view has no rows for the other runs either: a query
+    that reads it fails, and says why.
+    """
     create_raw_tables(connection, partitions)
+    types = _returned(connection)
     for view in catalog.materialized:
-        create_view(connection, view, partitions.get(view.qualified, ()))
+        if runs := missing.get(view.qualified):
+            _create(connection, view.qualified, _without_result(view, types[view.qualified], runs))
+        elif files := partitions.get(view.qualified):
+            create_view(connection, view, files)
+        else:
+            _create(connection, view.qualified, _over_files(types[view.qualified], ()))
     _comment(connection, catalog.materialized)
 
 
-def install_foundation(connection: duckdb.DuckDBPyConnection, catalog: Catalog, partitions: Partitions) -> None:
+def _install_foundation(connection: duckdb.DuckDBPyConnection, catalog: Catalog, partitions: Partitions) -> None:
     """Create everything below the views: schemas, raw tables, seeds and macros."""
     install_alignment(connection)
     for schema in ("raw", "seeds", "macros", "staging", "intermediate", "marts"):
@@ -129,13 +140,21 @@ def _create(connection: duckdb.DuckDBPyConnection, name: str, body: str) -> None
         raise CatalogError(f"{name}: {error}") from error
 
 
-def _over_files(types: dict[str, str], files: Sequence[Path]) -> str:
+def _over_files(types: Mapping[str, str], files: Sequence[Path]) -> str:
     """A select over Parquet partitions by run_id; without files, one that returns no rows of the same types."""
     if not files:
         return "select " + ", ".join(f"null::{kind} as {name}" for name, kind in types.items()) + " where false"
     names = ", ".join(types)
     paths = ", ".join(quoted(str(path)) for path in files)
     return f"select {names} from read_parquet([{paths}], hive_partitioning = true, hive_types = {{'run_id': varchar}})"
+
+
+def _without_result(view: View, types: Mapping[str, str], runs: Sequence[str]) -> str:
+    """A select that fails when its rows are read."""
+    several = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
+    reason = f"{view.qualified} was not computed yet for run {runs[0]}{several}; tracemill sql computes what is missing"
+    fields = ", ".join(f"null::{kind} as {name}" for name, kind in types.items())
+    return f"select {fields} where error({quoted(reason)})"
 
 
 def _seed_values(seed: Seed) -> str:
@@ -155,12 +174,7 @@ def _types_of_walk(walk: str) -> dict[str, str]:
 
 def check_columns(connection: duckdb.DuckDBPyConnection, views: Iterable[View]) -> None:
     """Check every header against the columns that DuckDB has for the view. Raises CatalogError if they differ."""
-    returned: dict[str, dict[str, str]] = {}
-    for schema, name, column, kind in connection.execute(
-        "select schema_name, table_name, column_name, data_type from duckdb_columns()"
-        " order by schema_name, table_name, column_index"
-    ).fetchall():
-        returned.setdefault(f"{schema}.{name}", {})[column] = kind
+    returned = _returned(connection)
     for view in views:
         columns = returned[view.qualified]
         if [column.name for column in view.columns] != list(columns):
@@ -171,3 +185,14 @@ def check_columns(connection: duckdb.DuckDBPyConnection, views: Iterable[View]) 
                 raise CatalogError(
                     f"{view.qualified}.{column.name}: {column.type} in the header, {columns[column.name]} in the query"
                 )
+
+
+def _returned(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
+    """For each relation of the database, the types of its columns, in order."""
+    found: dict[str, dict[str, str]] = {}
+    for schema, name, column, kind in connection.execute(
+        "select schema_name, table_name, column_name, data_type from duckdb_columns()"
+        " order by schema_name, table_name, column_index"
+    ).fetchall():
+        found.setdefault(f"{schema}.{name}", {})[column] = kind
+    return found

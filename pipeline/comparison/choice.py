@@ -70,6 +70,12 @@ class Choice:
             if view in wanted and view not in left_out and (details or not view.detail)
         ]
 
+    @staticmethod
+    def also_read(catalog: Catalog, views: Sequence[View]) -> list[View]:
+        """The marts that a comparison reads besides its views: for what it says of the runs, and to choose views."""
+        names = ["run", "step", "problem", *(["module"] if any(view.alternative for view in views) else [])]
+        return [catalog.mart(name) for name in names]
+
     def without_alternative(
         self, connection: duckdb.DuckDBPyConnection, views: Sequence[View], run_ids: Sequence[str]
     ) -> list[View]:
@@ -79,6 +85,8 @@ class Choice:
         shown was chosen, all views stay.
         """
         # Work of the optimizer, or outside any module, does not count; modules without device time have no figures.
+        if not any(view.alternative for view in views):
+            return list(views)
         modules_of = "starts_with(forward_name, '/') and device_total_duration_ns is not null"
         query = f"select count(distinct run_id) from marts.module where run_id in ($base, $comparison) and {modules_of}"
         ((found,),) = connection.execute(query, {"base": run_ids[0], "comparison": run_ids[1]}).fetchall()

@@ -21,7 +21,8 @@ class ReadOptions:
     `text`) decides if an Ascend profile has both. `flow_category` restricts the flows that identify launches, where
     correlation ids do not, to one category; without it flows of any category do. `memory` limits DuckDB (`2GB`).
     `workers` is the number of sources to read at once; 0 means as many as cores and memory allow. More than one are
-    read in processes of their own, so the caller's main module must be importable.
+    read in processes of their own, so the caller's main module must be importable. `lazy` leaves results to be computed
+    when a comparison or query first needs them; only problems that are found while reading are reported then.
     """
 
     strict: bool = False
@@ -30,6 +31,7 @@ class ReadOptions:
     memory: str | None = None
     workers: int = 1
     progress: Progress | None = None
+    lazy: bool = False
 
     def __post_init__(self) -> None:
         """Check `prefer`."""

@@ -27,6 +27,7 @@ from pipeline.warehouse.warehouse import Warehouse
 from pipeline.warehouse.writer import Writer
 
 if TYPE_CHECKING:
+    from pipeline.catalog.header import View
     from pipeline.extract.report import Report
     from pipeline.extract.source import Source
 
@@ -83,6 +84,7 @@ class _Ingest:
         house: Warehouse,
         several: bool,
         strict: bool,
+        views: Sequence[View] | None,
         pool: Executor,
         progress: Progress | None,
         ends: contextlib.ExitStack,
@@ -91,6 +93,7 @@ class _Ingest:
         self._ends = ends
         self._several = several
         self._strict = strict
+        self._views = views
         self._pool = pool
         self._progress = progress
         self._uncommitted: dict[tuple[Any, ...], str] = {}
@@ -137,7 +140,7 @@ class _Ingest:
         self._uncommitted[identity] = run_id
         self._writer.place(run_id, job.folder)
         folder = self._writer.new_folder()
-        derivation = self._pool.submit(_derive, self._house, run_id, folder, job.cores)
+        derivation = self._pool.submit(_derive, self._house, run_id, folder, job.cores, self._views)
         return replace(job, folder=folder, run_id=run_id, report=report, derivation=derivation)
 
     def _make_views(self) -> None:
@@ -149,8 +152,7 @@ class _Ingest:
     def finish(self, job: _Job) -> Ingested:
         """Wait for the results and make the run visible."""
         if job.derivation is None or job.report is None or job.folder is None:
-            with self._house.open_up_to_date([job.run_id]) as connection:
-                return _ingested(job, self._house.problems(job.run_id, connection), self._strict)
+            return _ingested(job, self._house.complete(job.run_id, self._views), self._strict)
         done = _ingested(job, job.derivation.result(), self._strict)
         report = job.report
         self._writer.put(job.folder)
@@ -169,16 +171,17 @@ def ingest_sources(
     wanted: Sequence[tuple[Source, str]],
     several: bool,
     options: ReadOptions,
+    views: Sequence[View] | None = None,
 ) -> list[Ingested]:
     """Ingest each (source, label) as one run. `several` adds the rank to run ids.
 
-    Raises InputError for the first file that is not a profiler file, or that is damaged if `strict` was given. Runs
-    of the sources before it stay.
+    If `views` are given, only the results that these read are computed. Raises InputError for the first file that is
+    not a profiler file, or that is damaged if `strict` was given. Runs of the sources before it stay.
     """
     # `ends` is the outer context: it cleans up only after all workers have stopped writing.
     workers = options.workers or worker_count([source for source, _ in wanted])
     with contextlib.ExitStack() as ends, executor(workers, options.progress) as (pool, progress):
-        stages = _Ingest(house, several, options.strict, pool, progress, ends)
+        stages = _Ingest(house, several, options.strict, views, pool, progress, ends)
         shares = core_shares([source for source, _ in wanted], workers)
         begun = ahead(map(stages.begin, wanted, shares), workers)
         placed = ahead(map(stages.place, begun), workers)
@@ -219,8 +222,8 @@ def _extract(
     return report
 
 
-def _derive(house: Warehouse, run_id: str, folder: Path, share: int) -> list[Problem]:
-    return house.derive(run_id, folder, share)
+def _derive(house: Warehouse, run_id: str, folder: Path, share: int, views: Sequence[View] | None) -> list[Problem]:
+    return house.derive(run_id, folder, share, views)
 
 
 def _identity(label: str, report: Report) -> tuple[Any, ...]:

@@ -19,14 +19,7 @@ import pyarrow.parquet as pq
 from pipeline.alignment.function import install_alignment
 from pipeline.catalog.catalog import Catalog
 from pipeline.catalog.header import View
-from pipeline.catalog.install import (
-    Partitions,
-    check_columns,
-    create_raw_tables,
-    create_view,
-    install_foundation,
-    quoted,
-)
+from pipeline.catalog.install import Partitions, create_raw_tables, create_view, quoted
 from pipeline.walk.walks import WALKS, Walk
 from pipeline.warehouse.machine import rising_limits
 from pipeline.warehouse.querypool import queries_at_once, query_pool
@@ -52,11 +45,10 @@ _WALK_ROWS = 1 << 16
 
 @dataclass(frozen=True)
 class Task:
-    """A relation to create while results are derived.
+    """A result of a run that others read or that is wanted.
 
-    `reads` are the missing results that it reads, directly or indirectly; they must be computed before. A missing
-    result is written to `target`. Without a target the relation becomes a view, over `files` if it is a result that
-    exists already.
+    `reads` are the missing results that it reads, directly or indirectly; they must be computed before. If it is
+    missing itself, it is written to `target`. Without a target it becomes a view over `files`.
     """
 
     view: View
@@ -65,13 +57,13 @@ class Task:
     target: Path | None = None
 
 
-def plan(catalog: Catalog, partitions: Partitions, targets: Mapping[str, Path], has_views: bool) -> list[Task]:
-    """What to create, in order, so that all results of a run have files. `has_views` means the other views exist."""
-    views = catalog.materialized if has_views else catalog.read_by(catalog.materialized)
-    missing = {view.qualified for view in catalog.materialized if not partitions.get(view.qualified)}
+def plan(catalog: Catalog, partitions: Partitions, targets: Mapping[str, Path]) -> list[Task]:
+    """What to do, in order, so that the results in `targets`, and those that they read, have files."""
+    results = catalog.results([catalog.views[name] for name in targets])
+    missing = {view.qualified for view in results if not partitions.get(view.qualified)}
     tasks = []
-    for view in views:
-        reads = tuple(read.qualified for read in catalog.read_by([view]) if read.qualified in missing and read != view)
+    for view in results:
+        reads = tuple(read.qualified for read in catalog.results([view]) if read.qualified in missing and read != view)
         target = targets[view.qualified] if view.qualified in missing else None
         tasks.append(Task(view, reads, tuple(partitions.get(view.qualified, ())), target))
     return tasks
@@ -82,15 +74,14 @@ def derive(
     catalog: Catalog,
     partitions: Partitions,
     targets: Mapping[str, Path],
-    has_views: bool,
     memory: str | None,
     threads: int,
 ) -> None:
-    """Compute the results that have no files among a run's partitions, each into the folder that `targets` names.
+    """Compute those of some results that have no files among a run's partitions.
 
-    `database` is empty, or has the catalog's views over other files (`has_views`); DuckDB spills next to it. `memory`
-    limits DuckDB (`2GB`). Without it, DuckDB gets DERIVE_MEMORY, and statements that do not fit get more, up to half of
-    the machine's memory.
+    `targets` names the folder of each result; those that a result reads must be among them. `database` has the
+    catalog's views over other files; DuckDB spills next to it. `memory` limits DuckDB (`2GB`). Without it, DuckDB gets
+    DERIVE_MEMORY, and statements that do not fit get more, up to half of the machine's memory.
     """
     pa.default_memory_pool().release_unused()  # memory that reading has left in Arrow's pool
     limits = rising_limits(DERIVE_MEMORY, memory)
@@ -99,19 +90,15 @@ def derive(
         "preserve_insertion_order": "false",  # rows of a partition have no order, and preserving one costs memory
     }
     at_once = queries_at_once(chain.from_iterable(partitions.values()), len(limits) == 1, threads)
-    tasks = plan(catalog, partitions, targets, has_views)
     with (
         contextlib.closing(duckdb.connect(str(database), config=settings)) as connection,
         query_pool(connection, at_once) as submit,
     ):
-        if has_views:
-            install_alignment(connection)
-            create_raw_tables(connection, partitions)
-        else:
-            install_foundation(connection, catalog, partitions)
+        install_alignment(connection)
+        create_raw_tables(connection, partitions)
         rising = RisingMemory(limits)
         begun: dict[str, Future[list[Path]]] = {}
-        for task in tasks:
+        for task in plan(catalog, partitions, targets):
             for name in task.reads:  # a computed result becomes a view over its files before the next one reads it
                 if name in begun:
                     create_view(connection, catalog.views[name], begun.pop(name).result())
@@ -121,10 +108,8 @@ def derive(
             begun[task.view.qualified] = submit(partial(_write, task.view, task.target, rising))
             if at_once == 1:  # the query may take all memory, so no views are made meanwhile either
                 wait([begun[task.view.qualified]])
-        for name, job in begun.items():
-            create_view(connection, catalog.views[name], job.result())
-        if not has_views:
-            check_columns(connection, [task.view for task in tasks])
+        for job in begun.values():
+            job.result()
 
 
 def _write(view: View, target: Path, memory: RisingMemory, connection: duckdb.DuckDBPyConnection) -> list[Path]:

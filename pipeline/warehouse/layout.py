@@ -66,8 +66,13 @@ class Layout:
 
     def run_ids(self) -> set[str]:
         """Ids of all runs that have any file or folder here, committed or not."""
-        named = {path.name.removeprefix(_RUN) for path in self.partitions()}
+        named = {run_id_of(path) for path in self.partitions()}
         return named | {path.name for path in (self.folder / "runs").glob("[!.]*") if path.is_dir()}
+
+
+def run_id_of(partition: Path) -> str:
+    """The run that a partition, a folder, belongs to."""
+    return partition.name.removeprefix(_RUN)
 
 
 def read_manifest(path: Path) -> dict[str, Any]:

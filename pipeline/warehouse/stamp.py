@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
 
 from pipeline.catalog.catalog import CATALOG_VERSION, Catalog
+from pipeline.catalog.header import View
 from pipeline.catalog.install import quoted
 from pipeline.errors import WarehouseError
 
@@ -18,14 +19,31 @@ def attach(database: Path) -> str:
     return f"attach if not exists {quoted(str(database))} as warehouse (read_only)"
 
 
-def stamp_of(catalog: Catalog, folder: Path, run_ids: Iterable[str]) -> dict[str, str]:
-    """The stamp of a database of this catalog's views over these runs."""
+def stamp_of(
+    catalog: Catalog, folder: Path, run_ids: Iterable[str], missing: Mapping[str, Sequence[str]] | None = None
+) -> dict[str, str]:
+    """The stamp of a database of this catalog's views over these runs.
+
+    `missing` names, by result, the runs that lacked it when the database was built.
+    """
     return {
         "catalog_version": CATALOG_VERSION,
         "fingerprint": catalog.fingerprint,
         "folder": str(folder),
         "runs": json.dumps(sorted(run_ids)),
+        "missing": json.dumps(missing or {}),
     }
+
+
+def is_current(stamp: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
+    """Does a database with this stamp have the wanted views and runs, whatever results were missing?"""
+    return {**stamp, "missing": ""} == {**wanted, "missing": ""}
+
+
+def lacks(stamp: Mapping[str, str], run_ids: Iterable[str], results: Iterable[View]) -> bool:
+    """Was one of the results missing, for one of the runs, when the database with this stamp was built?"""
+    missing, runs = json.loads(stamp["missing"]), set(run_ids)
+    return any(not runs.isdisjoint(missing.get(view.qualified, ())) for view in results)
 
 
 def read_stamp(database: Path, connection: duckdb.DuckDBPyConnection) -> dict[str, str] | None:

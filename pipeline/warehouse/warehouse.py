@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,16 +16,18 @@ import duckdb
 
 from pipeline.alignment.function import install_alignment
 from pipeline.catalog.catalog import Catalog
-from pipeline.catalog.install import Partitions, install, install_own, install_partitions, quoted
+from pipeline.catalog.header import View
+from pipeline.catalog.install import Partitions, install_own, install_partitions, quoted
 from pipeline.errors import WarehouseError
 from pipeline.schema import RAW_TABLES, TOLD_APART
 from pipeline.warehouse.derivation import PART, derive
-from pipeline.warehouse.layout import Layout, read_manifest
+from pipeline.warehouse.layout import Layout, read_manifest, run_id_of
 from pipeline.warehouse.machine import memory_limit, usable_cores
 from pipeline.warehouse.problem import Problem
 from pipeline.warehouse.querypool import queries_at_once
 from pipeline.warehouse.settings import CONNECTION_SETTINGS, database_settings
-from pipeline.warehouse.stamp import attach, read_stamp, stamp_of
+from pipeline.warehouse.stamp import attach, is_current, lacks, read_stamp, stamp_of
+from pipeline.warehouse.views import new_database, write_stamp
 from pipeline.warehouse.writer import Workplace, Writer, out_of_memory, workplace, writer, writing
 
 # Freed memory that DuckDB keeps while it answers queries: little, since an alignment or a workbook may need it next.
@@ -93,39 +94,59 @@ class Warehouse:
 
     # -- derived results -------------------------------------------------------------------------------
 
-    def derive(self, run_id: str, folder: Path, threads: int) -> list[Problem]:
-        """Compute a run's missing results from its partitions alone, into an empty folder.
+    def derive(self, run_id: str, folder: Path, threads: int, views: Sequence[View] | None = None) -> list[Problem]:
+        """Compute those results of a run that are missing, from its partitions alone, into an empty folder.
 
-        Returns the run's problems, in the form of `problems`.
+        If `views` are given, only the results that these read are computed. Returns the run's problems, in the form of
+        `problems`; if none of the views reads them, only those that were found while the source was read.
         """
         made = Layout(folder)
-        targets = {view.qualified: self._derived(view.qualified, run_id, made) for view in self.catalog.materialized}
-        database = folder / "views.duckdb"
-        with writing(self.folder):
-            has_views = self._take_over_views(database)
-            partitions = self._partitions([run_id])
-            derive(database, self.catalog, partitions, targets, has_views, self._memory, threads)
-        (path,) = self._derived_files("marts.problem", [run_id], made)
-        with contextlib.closing(duckdb.connect()) as connection:
-            query = _PROBLEMS.format(relation="read_parquet($path)")
-            return connection.execute(query, {"path": str(path)} | _APART).fetchall()
+        results = self._results(views)
+        targets = {view.qualified: self._derived(view.qualified, run_id, made) for view in results}
+        if targets:
+            database = folder / "views.duckdb"
+            with writing(self.folder):
+                new_database(database, self.catalog, self.database)
+                partitions = self._partitions([run_id])
+                derive(database, self.catalog, partitions, targets, self._memory, threads)
+        return self._problems_in_files(run_id, made)
 
-    def _complete(self, run_id: str, place: Workplace) -> None:
-        """Compute the run's missing results, if any, and put them in place."""
-        if all(self._derived_files(view.qualified, [run_id], place.layout) for view in self.catalog.materialized):
+    def complete(self, run_id: str, views: Sequence[View] | None = None) -> list[Problem]:
+        """Compute those results of a run of the warehouse that are missing; else as `derive`."""
+        with self._workplace() as place:
+            self._complete(run_id, self._results(views), place)
+            return self._problems_in_files(run_id, place.layout)
+
+    def _problems_in_files(self, run_id: str, made: Layout) -> list[Problem]:
+        paths = self._derived_files("marts.problem", [run_id], made) or self._raw_files("problem", run_id)
+        if not paths:
+            return []
+        with contextlib.closing(duckdb.connect()) as connection:
+            query = _PROBLEMS.format(relation="read_parquet($paths)")
+            return connection.execute(query, {"paths": [str(path) for path in paths]} | _APART).fetchall()
+
+    def _results(self, views: Sequence[View] | None) -> list[View]:
+        return self.catalog.materialized if views is None else self.catalog.results(views)
+
+    def _complete(self, run_id: str, results: Sequence[View], place: Workplace) -> None:
+        """Compute those of the results that the run lacks, if any, and put them in place."""
+        if all(self._derived_files(view.qualified, [run_id], place.layout) for view in results):
             return
         folder = place.new_folder()
-        self.derive(run_id, folder, self._threads)
+        self.derive(run_id, folder, self._threads, results)
         place.put(folder)
 
     # -- reading ---------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def open_up_to_date(self, run_ids: Sequence[str] | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A read-only connection that sees all runs, and no other folder of the file system.
+    def open_up_to_date(
+        self, run_ids: Sequence[str] | None = None, views: Sequence[View] | None = None
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A read-only connection to views of all runs, which sees no other folder of the file system.
 
-        Results and views that are missing or of another catalog are made first. If `run_ids` are given and there are
-        more than MANY_RUNS runs, the views cover only these.
+        `views` are those that will be read, of the runs `run_ids`; by default all. The results that they need are made
+        first if they are missing or of another catalog. A query that reads a result which another run lacks fails.
+        If `run_ids` are given and there are more than MANY_RUNS runs, the views cover only these.
         """
         with self._workplace() as place:
             config = {
@@ -135,16 +156,11 @@ class Warehouse:
             # The file is attached to an in-memory database: so one process may have it open more than once, before and
             # after it is replaced. A database opened by its path would be shared by all who open that path.
             with contextlib.closing(duckdb.connect(config=config)) as connection:
-                manifests = self._bring_up(connection, place, run_ids)
-                if run_ids is None or len(manifests) <= MANY_RUNS:
-                    install_alignment(connection)
-                    connection.execute("use warehouse")
-                    ((refused,),) = connection.execute(_REFUSED).fetchall()
-                    self.refused |= json.loads(refused or "{}")
-                else:
-                    connection.execute(_DETACH)
-                    install(connection, self.catalog, self._partitions(run_ids, place.layout), comments=False)
-                    self.refused |= install_own(connection, self.catalog)
+                self._attach(connection, place, run_ids, self._results(views))
+                install_alignment(connection)
+                connection.execute("use warehouse")
+                ((refused,),) = connection.execute(_REFUSED).fetchall()
+                self.refused |= json.loads(refused or "{}")
                 folders = ", ".join(quoted(str(layout.folder)) for layout in {self.layout, place.layout})
                 connection.execute(f"set allowed_directories = [{folders}]")
                 connection.execute("set enable_external_access = false")
@@ -167,9 +183,9 @@ class Warehouse:
             ) from error
 
     def refresh(self) -> None:
-        """Bring derived results and the database up to date with the catalog and the runs that exist."""
+        """Bring the database up to date with the catalog and the runs that exist, without computing results."""
         with self._workplace() as place, contextlib.closing(duckdb.connect()) as connection:
-            self._bring_up(connection, place)
+            self._attach(connection, place, None, [])
 
     def _workplace(self) -> contextlib.AbstractContextManager[Workplace]:
         if not self.folder.is_dir():
@@ -181,61 +197,65 @@ class Warehouse:
         raw = (self.folder.glob(f"raw/*/run_id={run_id}/part-*.parquet") for run_id in run_ids)
         return min(queries_at_once(partitions, self._memory is not None, self._threads) for partitions in raw)
 
-    def _bring_up(
-        self, connection: duckdb.DuckDBPyConnection, place: Workplace, run_ids: Sequence[str] | None = None
-    ) -> dict[str, dict[str, Any]]:
-        """Attach the database, made anew if it is out of date; return the manifests of all runs.
+    def _attach(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        place: Workplace,
+        run_ids: Sequence[str] | None,
+        results: Sequence[View],
+    ) -> None:
+        """Attach a database with views of the runs, after making the results that they lack.
 
-        If the warehouse cannot be written and `run_ids` are given, a temporary database covers only these runs.
+        It is the warehouse's, made anew if it is out of date. If that cannot be written, has too many runs, or lacks
+        one of the results for another run, a temporary one has these runs alone.
         """
         manifests = self.manifests()
-        stamp = stamp_of(self.catalog, self.folder, manifests)
-        if read_stamp(self.database, connection) == stamp:
-            return manifests
+        wanted = list(manifests) if run_ids is None else run_ids
+        stamp = read_stamp(self.database, connection)
+        current = stamp_of(self.catalog, self.folder, manifests)
+        if stamp is None or not is_current(stamp, current) or lacks(stamp, wanted, results):
+            for run_id in wanted:
+                self._complete(run_id, results, place)
+            covered = list(manifests) if place.layout == self.layout else wanted
+            database, stamp = self._attach_new(connection, place, covered)
+            place.put_database(database)
+        if run_ids is not None and (len(manifests) > MANY_RUNS or lacks(stamp, manifests, results)):
+            self._attach_new(connection, place, wanted)
+
+    def _attach_new(
+        self, connection: duckdb.DuckDBPyConnection, place: Workplace, run_ids: Sequence[str]
+    ) -> tuple[Path, dict[str, str]]:
+        """Build a database over these runs, and attach it under its temporary name; return its path and stamp.
+
+        Only this process knows that name: others may replace the warehouse's database at any moment.
+        """
         connection.execute(_DETACH)
-        wanted = list(manifests) if run_ids is None or place.layout == self.layout else run_ids
-        for run_id in wanted:
-            self._complete(run_id, place)
         database = place.new_folder() / self.database.name
+        partitions = self._partitions(run_ids, place.layout)
+        missing = {
+            view.qualified: lacking
+            for view in self.catalog.materialized
+            if (lacking := sorted({*run_ids} - {run_id_of(path.parent) for path in partitions[view.qualified]}))
+        }
+        stamp = stamp_of(self.catalog, self.folder, run_ids, missing)
         with writing(place.layout.folder):
-            self._build(database, self._partitions(wanted, place.layout), stamp)
-        # Attached under its temporary name, which is only ours: others may replace the warehouse's at any moment.
+            self._build(database, partitions, stamp)
         connection.execute(attach(database))
-        place.put_database(database)
-        return manifests
+        return database, stamp
 
     def _build(self, path: Path, partitions: Partitions, stamp: dict[str, str]) -> None:
-        make = install_partitions if self._take_over_views(path) else install
+        new_database(path, self.catalog, self.database)
         with contextlib.closing(
             duckdb.connect(str(path), config={"python_enable_replacements": "false"})
         ) as connection:
+            install_alignment(connection)
             connection.execute("begin")
-            make(connection, self.catalog, partitions)
-            fields = ", ".join(f"{quoted(value)} as {name}" for name, value in stamp.items())
-            connection.execute(f"create or replace view marts.catalog_version as select {fields}")
+            install_partitions(connection, self.catalog, partitions, json.loads(stamp["missing"]))
+            write_stamp(connection, stamp)
             connection.execute("commit")
             # After the commit, since a view that DuckDB refuses aborts a transaction.
             if refused := install_own(connection, self.catalog):
                 connection.execute(f"comment on view marts.catalog_version is {quoted(json.dumps(refused))}")
-
-    def _take_over_views(self, path: Path) -> bool:
-        """Copy the database to `path` if its views are those of the catalog; return whether they were.
-
-        Most views do not depend on runs. Making them anew would take most of the time of a small ingest.
-        """
-        with contextlib.suppress(OSError):
-            shutil.copyfile(self._previous(), path)
-        if not path.exists():
-            return False
-        with contextlib.closing(duckdb.connect()) as connection:
-            found = read_stamp(path, connection)
-        if found and found["fingerprint"] == self.catalog.fingerprint:
-            return True
-        path.unlink()
-        return False
-
-    def _previous(self) -> Path:
-        return self.database
 
     # -- places ----------------------------------------------------------------------------------------
 
@@ -250,11 +270,12 @@ class Warehouse:
             found += [part for part in parts if part.exists()][:1]
         return found
 
+    def _raw_files(self, table: str, run_id: str) -> list[Path]:
+        return sorted(self.layout.raw(table, run_id).glob("part-*.parquet"))
+
     def _partitions(self, run_ids: Sequence[str], *others: Layout) -> dict[str, list[Path]]:
         partitions = {
-            f"raw.{table}": [
-                path for run_id in run_ids for path in sorted(self.layout.raw(table, run_id).glob("part-*.parquet"))
-            ]
+            f"raw.{table}": [path for run_id in run_ids for path in self._raw_files(table, run_id)]
             for table in RAW_TABLES
         }
         return partitions | {

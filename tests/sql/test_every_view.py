@@ -13,6 +13,7 @@ import pytest
 from pipeline.catalog.install import install
 from pipeline.schema import RAW_TABLES
 from pipeline.warehouse.derivation import PART, derive
+from pipeline.warehouse.views import new_database
 from tests.support.events import (
     about,
     allocation,
@@ -286,13 +287,15 @@ def test_views_over_parquet_answer_what_these_tests_see(house, tmp_path):
         targets = {
             view.qualified: tmp_path / "derived" / view.name / f"run_id={run_id}" for view in catalog().materialized
         }
-        derive(tmp_path / f"{run_id}.duckdb", catalog(), own, targets, False, None, 1)
+        database = tmp_path / f"{run_id}.duckdb"
+        new_database(database, catalog(), database)
+        derive(database, catalog(), own, targets, None, 1)
         own |= {name: [target / PART] for name, target in targets.items()}
         for name, files in own.items():
             partitions[name] += files
 
     with duckdb.connect(config={"threads": 1}) as connection:
-        install(connection, catalog(), partitions, comments=False)
+        install(connection, catalog(), partitions)
         for view in catalog().views.values():
             if view.is_comparison:
                 continue  # of every two runs; they read nothing but views that are here

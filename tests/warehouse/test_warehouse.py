@@ -111,7 +111,7 @@ def test_views_that_are_taken_over_are_those_that_a_new_database_has(tmp_path, m
 
     taken_over = views()
     (house / "warehouse.duckdb").unlink()
-    monkeypatch.setattr(Warehouse, "_previous", lambda self: self.database)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     Warehouse(house).refresh()
     assert views() == taken_over
     assert all(row[-1] for row in taken_over[1] if row[0] == "marts" and row[1] != "catalog_version")
