@@ -63,6 +63,25 @@ def test_beyond_the_bound_sequences_are_cut_where_no_key_crosses_and_nothing_is_
     assert len(paired(pairs)) == sum(longest(*part) for part in parts)
 
 
+@given(st.permutations(range(12)), st.permutations(range(12)))
+def test_beyond_the_bound_keys_that_occur_once_are_aligned_as_well_as_can_be(base, comparison):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(align, "CELLS", 1)
+        pairs = list(aligned(base, comparison))
+    check(base, comparison, pairs)
+    assert len(paired(pairs)) == longest(base, comparison)
+
+
+def test_beyond_the_bound_runs_that_occur_once_are_partners_where_keys_repeat():
+    base = [number * number % 41 for number in range(400)] + [7] * 50 + list("runs") * 2
+    comparison = [8] * 30 + base[:200] + [9] * 5 + base[200:]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(align, "CELLS", 10_000)
+        pairs = list(aligned(base, comparison))
+    check(base, comparison, pairs)
+    assert len(paired(pairs)) == len(base)
+
+
 @given(SEQUENCE, st.data())
 def test_of_an_insertion_only_what_is_inserted_has_no_partner(base, data):
     place = data.draw(st.integers(0, len(base)))
