@@ -28,7 +28,16 @@ keyed as (
         stem,
         list_reduce(
             list_prepend({'name': stem, 'pattern': '', 'replacement': ''}, numbering.rules),
-            lambda done, rule: {'name': regexp_replace(done.name, rule.pattern, rule.replacement, 'g'), 'pattern': '', 'replacement': ''}
+            -- Most patterns match no part of a name, and to look for a match is far cheaper than to replace it.
+            lambda done, rule: {
+                'name': case
+                    when regexp_matches(done.name, rule.pattern)
+                        then regexp_replace(done.name, rule.pattern, rule.replacement, 'g')
+                    else done.name
+                end,
+                'pattern': '',
+                'replacement': ''
+            }
         ).name as kernel_key
     from (select distinct stem from name)
     cross join numbering
