@@ -48,7 +48,7 @@ node as not materialized (
         case when node.is_backward then '[ BACKWARD ]' else '' end || coalesce(module.module_path, '') as module_name,
         node.operator_name,
         operator.input_shapes,
-        node.kernels,
+        kernel.kernels,
         case when size.device_activity_count > 0 then node.device_activity_count end as device_activity_count,
         case when size.device_activity_count > 0 then node.device_self_duration_ns end as device_self_duration_ns,
         case when size.device_activity_count > 0 then node.device_total_duration_ns end as device_total_duration_ns
@@ -59,6 +59,15 @@ node as not materialized (
         on call.run_id = module.run_id and call.module = module.module
     left join intermediate.int_operator_call as operator
         on node.run_id = operator.run_id and node.operator_index = operator.event_index
+    left join intermediate.int_module_kernel as kernel
+        on
+            node.run_id = kernel.run_id
+            and node.is_operator
+            and node.module_index is not distinct from kernel.module_index
+            and node.is_backward = kernel.is_backward
+            and node.operator_index is not distinct from kernel.operator_index
+            and node.operator_name = kernel.operator_name
+            and node.step is not distinct from kernel.step
     left join intermediate.int_run_size as size on node.run_id = size.run_id
 )
 

@@ -18,7 +18,6 @@
 -- @column start_ns timestamp_ns Start of the call; for an operator, of its first launch
 -- @column operator_index id Operator call: position in the file
 -- @column operator_name name Operator; `[ TOTAL ]` for the call itself
--- @column kernels text Kernels and copies of an operator: name and nanoseconds, one per line
 -- @column device_activity_count count Device activities launched, without nested modules
 -- @column device_self_duration_ns duration_ns Sum of their durations
 -- @column device_total_duration_ns duration_ns Sum of durations, with nested modules
@@ -27,8 +26,6 @@ operator as materialized (
     select
         run_id, module_index, is_backward, operator_index, operator_name, step,
         min(launch_start_ns) as start_ns,
-        string_agg(format('{}: {} ns', kernel_name, duration_ns), chr(10) order by launch_start_ns, event_index)
-            as kernels,
         count(*) as device_activity_count,
         sum(duration_ns)::bigint as duration_ns
     from intermediate.int_module_operator
@@ -102,7 +99,6 @@ node as (
         call.start_ns,
         null::bigint as operator_index,
         '[ TOTAL ]' as operator_name,
-        null::varchar as kernels,
         timed.device_activity_count,
         timed.device_self_duration_ns,
         timed.device_total_duration_ns
@@ -120,7 +116,6 @@ node as (
         start_ns,
         operator_index,
         operator_name,
-        kernels,
         device_activity_count,
         duration_ns as device_self_duration_ns,
         duration_ns as device_total_duration_ns

@@ -253,6 +253,12 @@ def test_calls_of_modules_and_their_operators_pair_one_by_one():
         ("/Net_0/Linear_0", "/Net_0/Linear_0", "aten::linear", "linear: 30 ns", 20),
     ]
     assert house.rows("select count(*) from intermediate.int_module_node where run_id = 'a'") == [(5,)]
+    listed = "select operator_name, kernels from intermediate.int_module_kernel where run_id = 'b' order by all"
+    assert house.rows(listed) == [
+        ("aten::linear", "linear: 30 ns"),
+        ("aten::norm", "norm: 10 ns"),
+        ("aten::relu", "relu: 10 ns"),
+    ]
     nodes = "select count(*), max(node) from intermediate.int_module_node_sequence where run_id = 'b' and step is null"
     assert house.rows(nodes) == [(7, 7)]
     paired = f"select count(*) from intermediate.int_alignment where {SCOPE} and tree = 'module call'"
