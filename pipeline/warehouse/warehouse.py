@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -185,7 +185,16 @@ class Warehouse:
     def refresh(self) -> None:
         """Bring the database up to date with the catalog and the runs that exist, without computing results."""
         with self._workplace() as place, contextlib.closing(duckdb.connect()) as connection:
-            self._attach(connection, place, None, [])
+            manifests = self.manifests()
+            stamp = read_stamp(self.database, connection)
+            current = stamp_of(self.catalog, self.folder, manifests)
+            if stamp is None or not is_current(stamp, current) or self._has_more(stamp):
+                database, _ = self._attach_new(connection, place, list(manifests))
+                place.put_database(database)
+
+    def _has_more(self, stamp: Mapping[str, str]) -> bool:
+        """Is there a result now that was missing when the database with this stamp was built?"""
+        return any(self._derived_files(view, runs) for view, runs in json.loads(stamp["missing"]).items())
 
     def _workplace(self) -> contextlib.AbstractContextManager[Workplace]:
         if not self.folder.is_dir():

@@ -81,6 +81,8 @@ def test_an_ingest_that_is_not_lazy_computes_what_a_lazy_one_left(tmp_path, sour
     pipeline.ingest(sources[0], warehouse=tmp_path, options=LAZY)
     (again,) = pipeline.ingest(sources[0], warehouse=tmp_path)
     assert not again.is_new
+    with duckdb.connect(str(tmp_path / "warehouse.duckdb"), read_only=True) as connection:
+        assert connection.execute("select count(*) > 0 from marts.kernel").fetchall() == [(True,)]
     assert computed(tmp_path, "v1") == {view.name for view in Catalog().materialized}
 
 
