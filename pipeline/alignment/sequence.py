@@ -57,22 +57,18 @@ def _common(base: Sequence[Hashable], comparison: Sequence[Hashable]) -> int:
 
 
 def _middle(base: Sequence[Hashable], comparison: Sequence[Hashable], depth: int) -> Iterator[Match]:
-    """The matches among the elements whose keys are on both sides; the others have no partner."""
-    common = set(base).intersection(comparison)
-    kept, other_kept = ([place for place, key in enumerate(side) if key in common] for side in (base, comparison))
-    found = _of_common([base[place] for place in kept], [comparison[place] for place in other_kept], depth)
-    return ((kept[i], other_kept[j]) for i, j in found)
-
-
-def _of_common(base: Sequence[Hashable], comparison: Sequence[Hashable], depth: int) -> Iterator[Match]:
-    if not base:
+    if not base or not comparison:
         return
     if len(base) * len(comparison) <= CELLS:
         yield from _equal(LCSseq.opcodes(base, comparison))
         return
+    # An element whose key the other side lacks has no partner, so only the others are cut into pieces.
+    common = set(base).intersection(comparison)
+    kept, other_kept = ([place for place, key in enumerate(side) if key in common] for side in (base, comparison))
+    base, comparison = [base[place] for place in kept], [comparison[place] for place in other_kept]
     for (start, other_start), (end, other_end) in pairwise(_cuts(base, comparison)):
-        found = _of_piece(base[start:end], comparison[other_start:other_end], depth)
-        yield from _moved(found, start, other_start)
+        for i, j in _of_piece(base[start:end], comparison[other_start:other_end], depth):
+            yield kept[start + i], other_kept[other_start + j]
 
 
 def _of_piece(base: Sequence[Hashable], comparison: Sequence[Hashable], depth: int) -> Iterator[Match]:
