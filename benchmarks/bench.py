@@ -1,7 +1,8 @@
 """Measures each stage in its own process, and prints Markdown: a table for each trace.
 
-    python benchmarks/bench.py                        # generated traces of 100 MB and 1 GB
+    python benchmarks/bench.py                        # generated traces of 100 MB and 1 GB, and one of many functions
     python benchmarks/bench.py --mb 10000             # a generated trace of 10 GB
+    python benchmarks/bench.py --functions 300        # one of 300 MB, half of whose events are Python functions
     python benchmarks/bench.py TRACE [OTHER]          # your trace, compared with another one or with itself
     python benchmarks/bench.py --rows 1000000         # a workbook of a million rows
     python benchmarks/bench.py --runs 200             # a warehouse of 200 runs against one of two
@@ -31,6 +32,9 @@ from benchmarks import others
 from benchmarks.stage import ROOT, TRACEMILL, Stage, run
 
 DEFAULT_MB = (100, 1000)
+# Python functions in each call of a module: with as many, they are half of the events, as in traces with stacks.
+FRAMES = 20
+FRAMES_MB = 300
 EXTRACT = """
 import sys
 from pathlib import Path
@@ -45,16 +49,18 @@ writer.close()
 """
 GENERATE = """
 import sys
+from dataclasses import replace
 from pathlib import Path
 from fixtures.make_fixtures import demo_models, write_trace
-write_trace(demo_models()[int(sys.argv[2])], Path(sys.argv[1]), None, int(sys.argv[3]) if sys.argv[3:] else None)
+model = replace(demo_models()[int(sys.argv[2])], python_frames=int(sys.argv[3]))
+write_trace(model, Path(sys.argv[1]), None, int(sys.argv[4]) if sys.argv[4:] else None)
 """
 Header = Sequence[str]
 
 
-def generate(path: Path, version: int, *size: str) -> Path:
+def generate(path: Path, version: int, *size: str, frames: int = 0) -> Path:
     """Write a trace of the demo's base (version 0) or new model (1), of `size` bytes or of the demo's size."""
-    run("generate", [sys.executable, "-c", GENERATE, str(path), str(version), *size])
+    run("generate", [sys.executable, "-c", GENERATE, str(path), str(version), str(frames), *size])
     return path
 
 
@@ -227,6 +233,9 @@ def main() -> None:
     parser.add_argument("trace", nargs="?", type=Path, metavar="TRACE")
     parser.add_argument("other", nargs="?", type=Path, metavar="OTHER")
     parser.add_argument("--mb", type=int, action="append", default=[], help="size of generated traces (repeatable)")
+    parser.add_argument(
+        "--functions", type=int, action="append", default=[], help="the same with many Python functions"
+    )
     parser.add_argument("--no-reference", action="store_true", help="leave out the reference reader")
     parser.add_argument("--rows", type=int, help="measure a workbook of ROWS rows instead")
     parser.add_argument("--runs", type=int, help="measure a warehouse of RUNS runs instead")
@@ -241,13 +250,25 @@ def main() -> None:
         if given.trace:
             base = given.trace.resolve()
             measure(base, given.other.resolve() if given.other else base, folder, lanes)
-        for size in given.mb or (() if given.rows or given.runs or given.trace else DEFAULT_MB):
+        for size, frames in _generated(given):
             with tempfile.TemporaryDirectory(dir=folder) as place:
+                kind = "-functions" if frames else ""
                 pair = [
-                    generate(Path(place) / f"{version}-{size}MB.json", number, str(size * 1_000_000))
+                    generate(
+                        Path(place, f"{version}-{size}MB{kind}.json"), number, str(size * 1_000_000), frames=frames
+                    )
                     for number, version in enumerate(("base", "new"))
                 ]
                 measure(pair[0], pair[1], Path(place), lanes)
+
+
+def _generated(given: argparse.Namespace) -> list[tuple[int, int]]:
+    """The traces to generate: their MB, and the Python functions in each call of a module."""
+    if given.mb or given.functions:
+        return [(size, 0) for size in given.mb] + [(size, FRAMES) for size in given.functions]
+    if given.rows or given.runs or given.trace:
+        return []
+    return [*((size, 0) for size in DEFAULT_MB), (FRAMES_MB, FRAMES)]
 
 
 if __name__ == "__main__":
