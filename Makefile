@@ -4,7 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 ifdef UV
-INSTALL := VIRTUAL_ENV=$(VENV) uv pip install --quiet
+# pip compiles what it installs; without that, each process would do it again where Python may not write beside the code.
+INSTALL := VIRTUAL_ENV=$(VENV) uv pip install --quiet --compile-bytecode
 else
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
