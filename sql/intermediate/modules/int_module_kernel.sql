@@ -20,7 +20,12 @@ listed as (
     select
         run_id, module_index, is_backward, operator_index, operator_name, step,
         list_sort(
-            list({'start_ns': launch_start_ns, 'event_index': event_index, 'name': kernel_name, 'duration_ns': duration_ns}),
+            list({
+                'start_ns': launch_start_ns,
+                'event_index': event_index,
+                'name': kernel_name,
+                'duration_ns': duration_ns
+            }),
             'asc',
             'nulls last'
         ) as kernels
