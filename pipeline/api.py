@@ -64,8 +64,9 @@ def ingest(
     several = label is not None and len(found) > 1
     labels = labels_of([source.path for source in found], [source.name for source in found], label)
     wanted = [(source, storable(name)) for source, name in zip(found, labels, strict=True)]
-    problem = [house.catalog.mart("problem")] if options.strict else []
-    done = ingest_sources(house, wanted, several, options, problem if options.lazy else None)
+    # `strict` asks for all problems, and some of them only results show.
+    needed = [house.catalog.mart("problem")] if options.strict else []
+    done = ingest_sources(house, wanted, several, options, needed if options.lazy else None)
     house.refresh()
     return done
 

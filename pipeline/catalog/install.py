@@ -21,15 +21,15 @@ _DUCKDB_TYPE = {pa.int64(): "BIGINT", pa.string(): "VARCHAR", pa.bool_(): "BOOLE
 Partitions = Mapping[str, Sequence[Path]]
 
 
-def install(connection: duckdb.DuckDBPyConnection, catalog: Catalog, partitions: Partitions) -> None:
-    """Create the relations of the catalog over the given files; a materialised view without files has no rows.
+def install(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
+    """Create the relations of the catalog, over no files: raw tables and materialised views have no rows.
 
     Raises CatalogError if a header disagrees with the columns that DuckDB returns.
     """
-    _install_foundation(connection, catalog, partitions)
+    _install_foundation(connection, catalog)
     built_in = [view for view in catalog.views.values() if view.file is None]
     for view in built_in:
-        create_view(connection, view, partitions.get(view.qualified, ()))
+        create_view(connection, view)
     check_columns(connection, built_in)
     for view in built_in:
         _create_macro_of_steps(connection, catalog, view)
@@ -59,12 +59,12 @@ def install_partitions(
     _comment(connection, catalog.materialized)
 
 
-def _install_foundation(connection: duckdb.DuckDBPyConnection, catalog: Catalog, partitions: Partitions) -> None:
+def _install_foundation(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
     """Create everything below the views: schemas, raw tables, seeds and macros."""
     install_alignment(connection)
     for schema in ("raw", "seeds", "macros", "staging", "intermediate", "marts"):
         connection.execute(f"create schema {schema}")
-    create_raw_tables(connection, partitions)
+    create_raw_tables(connection, {})
     for seed in catalog.seeds.values():
         _create(connection, f"seeds.{seed.name}", _seed_values(seed))
     for macro in catalog.macros_in_order():

@@ -84,9 +84,9 @@ class Choice:
         Modules are shown, and not operators, if both runs have modules with device time. If no view of the kind to be
         shown was chosen, all views stay.
         """
-        # Work of the optimizer, or outside any module, does not count; modules without device time have no figures.
         if not any(view.alternative for view in views):
             return list(views)
+        # Work of the optimizer, or outside any module, does not count; modules without device time have no figures.
         modules_of = "starts_with(forward_name, '/') and device_total_duration_ns is not null"
         query = f"select count(distinct run_id) from marts.module where run_id in ($base, $comparison) and {modules_of}"
         ((found,),) = connection.execute(query, {"base": run_ids[0], "comparison": run_ids[1]}).fetchall()

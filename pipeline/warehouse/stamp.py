@@ -35,11 +35,6 @@ def stamp_of(
     }
 
 
-def is_current(stamp: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
-    """Does a database with this stamp have the wanted views and runs, whatever results were missing?"""
-    return {**stamp, "missing": ""} == {**wanted, "missing": ""}
-
-
 def lacks(stamp: Mapping[str, str], run_ids: Iterable[str], results: Iterable[View]) -> bool:
     """Was one of the results missing, for one of the runs, when the database with this stamp was built?"""
     missing, runs = json.loads(stamp["missing"]), set(run_ids)

@@ -17,7 +17,7 @@ import duckdb
 from pipeline.alignment.function import install_alignment
 from pipeline.catalog.catalog import Catalog
 from pipeline.catalog.header import View
-from pipeline.catalog.install import Partitions, install_own, install_partitions, quoted
+from pipeline.catalog.install import quoted
 from pipeline.errors import WarehouseError
 from pipeline.schema import RAW_TABLES, TOLD_APART
 from pipeline.warehouse.derivation import PART, derive
@@ -26,8 +26,8 @@ from pipeline.warehouse.machine import memory_limit, usable_cores
 from pipeline.warehouse.problem import Problem
 from pipeline.warehouse.querypool import queries_at_once
 from pipeline.warehouse.settings import CONNECTION_SETTINGS, database_settings
-from pipeline.warehouse.stamp import attach, is_current, lacks, read_stamp, stamp_of
-from pipeline.warehouse.views import new_database, write_stamp
+from pipeline.warehouse.stamp import attach, lacks, read_stamp, stamp_of
+from pipeline.warehouse.views import build_database, new_database
 from pipeline.warehouse.writer import Workplace, Writer, out_of_memory, workplace, writer, writing
 
 # Freed memory that DuckDB keeps while it answers queries: little, since an alignment or a workbook may need it next.
@@ -186,11 +186,9 @@ class Warehouse:
         """Bring the database up to date with the catalog and the runs that exist, without computing results."""
         with self._workplace() as place, contextlib.closing(duckdb.connect()) as connection:
             manifests = self.manifests()
-            stamp = read_stamp(self.database, connection)
-            current = stamp_of(self.catalog, self.folder, manifests)
-            if stamp is None or not is_current(stamp, current) or self._has_more(stamp):
-                database, _ = self._attach_new(connection, place, list(manifests))
-                place.put_database(database)
+            stamp = self._attach_current(connection, manifests)
+            if stamp is None or self._has_more(stamp):
+                self._attach_replacement(connection, place, list(manifests))
 
     def _has_more(self, stamp: Mapping[str, str]) -> bool:
         """Is there a result now that was missing when the database with this stamp was built?"""
@@ -220,16 +218,30 @@ class Warehouse:
         """
         manifests = self.manifests()
         wanted = list(manifests) if run_ids is None else run_ids
-        stamp = read_stamp(self.database, connection)
-        current = stamp_of(self.catalog, self.folder, manifests)
-        if stamp is None or not is_current(stamp, current) or lacks(stamp, wanted, results):
+        stamp = self._attach_current(connection, manifests)
+        if stamp is None or lacks(stamp, wanted, results):
             for run_id in wanted:
                 self._complete(run_id, results, place)
             covered = list(manifests) if place.layout == self.layout else wanted
-            database, stamp = self._attach_new(connection, place, covered)
-            place.put_database(database)
+            stamp = self._attach_replacement(connection, place, covered)
         if run_ids is not None and (len(manifests) > MANY_RUNS or lacks(stamp, manifests, results)):
             self._attach_new(connection, place, wanted)
+
+    def _attach_current(self, connection: duckdb.DuckDBPyConnection, run_ids: Iterable[str]) -> dict[str, str] | None:
+        """Attach the warehouse's database; return its stamp if it has the catalog's views over exactly these runs."""
+        stamp = read_stamp(self.database, connection)
+        if stamp is None:
+            return None
+        wanted = stamp_of(self.catalog, self.folder, run_ids)
+        return stamp if stamp == wanted | {"missing": stamp.get("missing")} else None
+
+    def _attach_replacement(
+        self, connection: duckdb.DuckDBPyConnection, place: Workplace, run_ids: Sequence[str]
+    ) -> dict[str, str]:
+        """Attach a new database over these runs, and make it the warehouse's; return its stamp."""
+        database, stamp = self._attach_new(connection, place, run_ids)
+        place.put_database(database)
+        return stamp
 
     def _attach_new(
         self, connection: duckdb.DuckDBPyConnection, place: Workplace, run_ids: Sequence[str]
@@ -248,23 +260,9 @@ class Warehouse:
         }
         stamp = stamp_of(self.catalog, self.folder, run_ids, missing)
         with writing(place.layout.folder):
-            self._build(database, partitions, stamp)
+            build_database(database, self.catalog, self.database, partitions, missing, stamp)
         connection.execute(attach(database))
         return database, stamp
-
-    def _build(self, path: Path, partitions: Partitions, stamp: dict[str, str]) -> None:
-        new_database(path, self.catalog, self.database)
-        with contextlib.closing(
-            duckdb.connect(str(path), config={"python_enable_replacements": "false"})
-        ) as connection:
-            install_alignment(connection)
-            connection.execute("begin")
-            install_partitions(connection, self.catalog, partitions, json.loads(stamp["missing"]))
-            write_stamp(connection, stamp)
-            connection.execute("commit")
-            # After the commit, since a view that DuckDB refuses aborts a transaction.
-            if refused := install_own(connection, self.catalog):
-                connection.execute(f"comment on view marts.catalog_version is {quoted(json.dumps(refused))}")
 
     # -- places ----------------------------------------------------------------------------------------
 

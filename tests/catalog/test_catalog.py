@@ -142,7 +142,7 @@ def test_the_installer_holds_headers_against_duckdb(tmp_path, old, new, message)
     folder = copied(tmp_path)
     view(folder, GOOD.replace(old, new))
     with duckdb.connect() as connection, pytest.raises(CatalogError, match=message):
-        install(connection, Catalog(folder), {})
+        install(connection, Catalog(folder))
 
 
 def test_a_fingerprint_follows_what_a_view_reads(tmp_path):

@@ -10,7 +10,8 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.catalog.install import install
+from pipeline.alignment.function import install_alignment
+from pipeline.catalog.install import install_partitions
 from pipeline.schema import RAW_TABLES
 from pipeline.warehouse.derivation import PART, derive
 from pipeline.warehouse.views import new_database
@@ -294,8 +295,11 @@ def test_views_over_parquet_answer_what_these_tests_see(house, tmp_path):
         for name, files in own.items():
             partitions[name] += files
 
-    with duckdb.connect(config={"threads": 1}) as connection:
-        install(connection, catalog(), partitions)
+    whole = tmp_path / "whole.duckdb"
+    new_database(whole, catalog(), whole)
+    with duckdb.connect(str(whole), config={"threads": 1}) as connection:
+        install_alignment(connection)
+        install_partitions(connection, catalog(), partitions, {})
         for view in catalog().views.values():
             if view.is_comparison:
                 continue  # of every two runs; they read nothing but views that are here
